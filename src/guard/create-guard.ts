@@ -1,0 +1,166 @@
+/**
+ * The guard as users hold it.
+ *
+ * @module
+ */
+import { days } from "../base/duration.ts";
+import { NeverTwiceError } from "../base/errors.ts";
+import { type Runtime, pause, systemRuntime } from "../base/runtime.ts";
+import { checkedId } from "../intent/intent.ts";
+import type { OperationRecord } from "../ledger/record.ts";
+import type { Store } from "../ledger/store.ts";
+import { type Outcome, aborted } from "./answers.ts";
+import type { GuardEnvironment, Point, Warning } from "./environment.ts";
+import { runGuarded } from "./guard.ts";
+import { type RunContext, prepare, validateArguments } from "./prepare.ts";
+import { type Resolution, resolve } from "./review.ts";
+import { type Horizon, checkRetention, checkStore } from "./start-up.ts";
+import { type Swept, sweep } from "./sweep.ts";
+import type { Tool } from "./tool.ts";
+
+/** Options of {@link createGuard}. */
+export interface GuardOptions {
+  readonly store: Store;
+  /** What the sweeper may reconcile. Tools that `run` is called with are added. */
+  readonly tools?: readonly Tool[];
+  /** Keys become HMACs, so that nobody who knows an order's number can compute its key. Never change it. */
+  readonly keySecret?: string | Uint8Array;
+  /** How long settled operations keep their outcome, in milliseconds. Default 45 d. */
+  readonly retentionMs?: number;
+  readonly horizon?: Horizon;
+  /** Unsafe settings of the store that are accepted, as `name=value` (R27). */
+  readonly accept?: readonly string[];
+  /** Told of look-alikes and of what could not be recorded. Default: nothing. */
+  onWarning?(warning: Warning): void;
+  /** For tests: awaited at each named point of a call. */
+  onPoint?(point: Point): Promise<void> | void;
+  readonly runtime?: Runtime;
+}
+
+/** One business effect per intent, however many times an agent asks. */
+export interface Guard {
+  /**
+   * Calls a tool. A non-idempotent tool takes effect once per intent; the others go straight through.
+   *
+   * @throws {NeverTwiceError} every other answer, by its `code`; see docs/reference/errors.md.
+   */
+  run<Result>(tool: Tool<Result>, args: unknown, context: RunContext): Promise<Outcome<Result>>;
+  /** Records a person's decision. See {@link Resolution}. */
+  resolve(resolution: Resolution): Promise<OperationRecord>;
+  /** One pass of the sweeper over at most `limit` operations (default 100). */
+  sweep(options?: { readonly limit?: number }): Promise<readonly Swept[]>;
+  /** Sweeps every `everyMs` (default 10 s) until the signal aborts; then resolves. */
+  keepSweeping(options: { readonly signal: AbortSignal; readonly everyMs?: number }): Promise<void>;
+  /** Empties settled operations past their retention; returns how many. */
+  purge(options?: { readonly limit?: number }): Promise<number>;
+}
+
+/**
+ * Checks the store and returns a guard.
+ *
+ * @throws {NeverTwiceError} SCHEMA_OUTDATED, SCHEMA_TOO_NEW, STORE_UNSAFE, CONFIGURATION_INVALID,
+ * STORE_UNAVAILABLE.
+ *
+ * @example
+ * const guard = await createGuard({ store, tools: [refund] });
+ * const { value, replayed } = await guard.run(refund, args, { tenant: "acme" });
+ */
+export async function createGuard(options: GuardOptions): Promise<Guard> {
+  const env = environmentOf(options);
+  checkRetention(env.retentionMs, options.horizon ?? {});
+  const inspection = await env.store.inspect();
+  checkStore(inspection, options.accept ?? []);
+  for (const message of inspection.warnings) env.warn({ tenant: "", key: "", message });
+  const tools = new Map<string, Tool>();
+  for (const tool of options.tools ?? []) register(tools, tool);
+  return {
+    run: async (tool, args, context) => {
+      register(tools, tool);
+      return (await run(env, tool, args, context)) as Outcome<never>;
+    },
+    resolve: (resolution) => resolve(env.store, resolution),
+    sweep: ({ limit = 100 } = {}) => sweep(env, tools, limit),
+    keepSweeping: ({ signal, everyMs = 10_000 }) => keepSweeping(env, tools, signal, everyMs),
+    purge: ({ limit = 1000 } = {}) => env.store.purge({ limit }),
+  };
+}
+
+function environmentOf(options: GuardOptions): GuardEnvironment {
+  return {
+    store: options.store,
+    runtime: options.runtime ?? systemRuntime,
+    keySecret: options.keySecret,
+    retentionMs: options.retentionMs ?? days(45),
+    warn: (warning) => options.onWarning?.(warning),
+    reach: (point) => options.onPoint?.(point),
+  };
+}
+
+function register(tools: Map<string, Tool>, tool: Tool): void {
+  const known = tools.get(tool.name);
+  if (known === tool) return;
+  if (known !== undefined) {
+    throw new NeverTwiceError(
+      "TOOL_INVALID",
+      `Two different tools are called ${tool.name}. Each name must be unique in a guard.`,
+      {
+        details: { tool: tool.name },
+      },
+    );
+  }
+  tools.set(tool.name, tool);
+}
+
+async function run(
+  env: GuardEnvironment,
+  tool: Tool,
+  args: unknown,
+  context: RunContext,
+): Promise<Outcome<unknown>> {
+  if (context.signal?.aborted === true) throw aborted(context.signal.reason);
+  if (tool.guarded === null) return passThrough(tool, args, context);
+  return runGuarded(env, await prepare(env, tool, tool.guarded, args, context));
+}
+
+/** Read-only and convergent tools touch no row: running them twice does no harm. */
+async function passThrough(
+  tool: Tool,
+  args: unknown,
+  context: RunContext,
+): Promise<Outcome<unknown>> {
+  const tenant = checkedId(context.tenant, "tenant");
+  const fields = await validateArguments(tool, args);
+  const signal = context.signal ?? new AbortController().signal;
+  const value = await tool.execute(fields, { tenant, signal } as Parameters<Tool["execute"]>[1]);
+  return {
+    value,
+    status: "DONE",
+    replayed: false,
+    recorded: false,
+    key: null,
+    attempts: 1,
+    firstExecutedAt: null,
+    providerId: null,
+    omitted: null,
+    supersededBy: null,
+    warnings: [],
+    text: `Done. ${tool.name} is ${tool.kind}, so calling it again is safe.`,
+  };
+}
+
+async function keepSweeping(
+  env: GuardEnvironment,
+  tools: ReadonlyMap<string, Tool>,
+  signal: AbortSignal,
+  everyMs: number,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await sweep(env, tools, 100);
+    } catch (error) {
+      // The store is away; the next round may find it back.
+      env.warn({ tenant: "", key: "", message: `a sweep could not begin: ${String(error)}` });
+    }
+    await pause(env.runtime, everyMs, signal);
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * The guard: the protocol as a staircase. All branching is in `decide` and `decideNext`; here their
+ * decisions are acted on.
+ *
+ * @module
+ */
+import { unreachable } from "../base/errors.ts";
+import { pause } from "../base/runtime.ts";
+import { restoreArguments } from "../intent/business-arguments.ts";
+import { decide } from "../ledger/decide.ts";
+import type { OperationRecord } from "../ledger/record.ts";
+import {
+  type Outcome,
+  inProgress,
+  keyExpired,
+  needsReview,
+  operationFailed,
+  outcomeOf,
+  payloadMismatch,
+} from "./answers.ts";
+import { firstSend } from "./arm.ts";
+import { type Claimed, claim } from "./claim.ts";
+import type { GuardEnvironment } from "./environment.ts";
+import { flagCorrupt } from "./flag-corrupt.ts";
+import { checkLookAlikes } from "./look-alike.ts";
+import type { PreparedCall } from "./prepare.ts";
+import { reconcile, send, sendArmed } from "./reconcile.ts";
+import { recordIntent } from "./record-intent.ts";
+import { takeOver } from "./take-over.ts";
+import type { Turn } from "./turn.ts";
+
+/** How often a row may change under us before the caller is told to come again. */
+const maxRounds = 20;
+
+/** Runs one prepared call: claim, decide, and then whatever the decision says. */
+export async function runGuarded(
+  env: GuardEnvironment,
+  call: PreparedCall,
+): Promise<Outcome<unknown>> {
+  await recordIntent(env, call);
+  const untilMs = env.runtime.monotonicMs() + waitMsOf(call);
+  let claimed = await claim(env, call);
+  for (let round = 1; ; round += 1) {
+    const { record } = claimed;
+    if (round > maxRounds) throw inProgress(record);
+    const decision = decide(record, call);
+    switch (decision.kind) {
+      case "corrupt":
+        return flagCorrupt(env, record, decision.reason);
+      case "mismatch":
+        throw payloadMismatch(record, call);
+      case "expired":
+        throw keyExpired(record);
+      case "replay":
+        return outcomeOf(record, { replayed: true });
+      case "failed":
+        throw operationFailed(record);
+      case "review":
+        throw needsReview(record);
+      case "execute":
+        return executeClaimed(env, call, claimed);
+      case "in-progress":
+        claimed = await waitForOutcome(env, call, claimed, untilMs);
+        break;
+      case "take-over": {
+        const { leaseMs } = call.parts.terms;
+        const taken = await takeOver(env, record, call.acquisitionId, leaseMs);
+        if (taken !== undefined) return reconcile(env, turnOf(call, taken));
+        claimed = await readAgain(env, call, claimed);
+        break;
+      }
+      default:
+        return unreachable(decision);
+    }
+  }
+}
+
+/** The claim is ours: check for look-alikes, arm where the claim did not, and send. */
+async function executeClaimed(
+  env: GuardEnvironment,
+  call: PreparedCall,
+  claimed: Claimed,
+): Promise<Outcome<unknown>> {
+  const turn = turnOf(call, claimed);
+  const warnings = await checkLookAlikes(env, call, turn);
+  const warned = { ...turn, warnings };
+  return claimed.record.attempts === 0
+    ? send(env, warned, firstSend)
+    : sendArmed(env, { turn: warned, askedAtMonotonicMs: claimed.askedAtMonotonicMs });
+}
+
+/** Looks at the row now and then, without holding a connection in between. */
+async function waitForOutcome(
+  env: GuardEnvironment,
+  call: PreparedCall,
+  claimed: Claimed,
+  untilMs: number,
+): Promise<Claimed> {
+  for (let waitMs = 25; ; waitMs = Math.min(waitMs * 2, 500)) {
+    const leftMs = untilMs - env.runtime.monotonicMs();
+    if (leftMs <= 0 || call.context.signal?.aborted === true) throw inProgress(claimed.record);
+    await pause(env.runtime, Math.min(waitMs, leftMs), call.context.signal);
+    const next = await readAgain(env, call, claimed);
+    if (decide(next.record, call).kind !== "in-progress") return next;
+  }
+}
+
+/** A row that has vanished is claimed anew; that is never read as "nothing happened" (R8). */
+async function readAgain(
+  env: GuardEnvironment,
+  call: PreparedCall,
+  claimed: Claimed,
+): Promise<Claimed> {
+  const { tenant, key } = call;
+  const record = await env.store.read({ tenant, key });
+  return record === undefined ? claim(env, call) : { ...claimed, record };
+}
+
+function waitMsOf(call: PreparedCall): number {
+  const { onInProgress = "conflict" } = call.context;
+  return onInProgress === "conflict" ? 0 : onInProgress.waitMs;
+}
+
+function turnOf(
+  call: PreparedCall,
+  owned: { record: OperationRecord; askedAtMonotonicMs: number },
+): Turn {
+  const { tool, parts, context } = call;
+  return {
+    tool,
+    parts,
+    record: owned.record,
+    leaseEndsAtMonotonicMs: owned.askedAtMonotonicMs + parts.terms.leaseMs,
+    arguments: restoreArguments(owned.record.arguments ?? call.arguments.text),
+    signal: context.signal,
+    warnings: [],
+  };
+}

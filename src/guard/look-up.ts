@@ -1,0 +1,115 @@
+/**
+ * Look up: ask the downstream what happened, before doing anything again (R18).
+ *
+ * @module
+ */
+import { canonicalJson } from "../base/canonical-json.ts";
+import type { JsonObject } from "../base/plain-json.ts";
+import type { Finding } from "../ledger/decide.ts";
+import { messageOf } from "./answers.ts";
+import type { FoundEffect, LookUpAnswer, LookUpContract } from "./contract.ts";
+import type { GuardEnvironment } from "./environment.ts";
+import { type Turn, pointOf } from "./turn.ts";
+
+/** What a look-up came to. `effect` is there when exactly one was found. */
+export interface LookedUp {
+  readonly finding: Finding;
+  readonly effect: FoundEffect<unknown> | undefined;
+}
+
+/** Asks once, within the contract's time. Whatever goes wrong is `unsure`. */
+export async function lookUp(env: GuardEnvironment, turn: Turn): Promise<LookedUp> {
+  const { lookUp: contract } = turn.parts.contract;
+  if (contract === undefined) return unsure("the provider has no look-up");
+  await env.reach(pointOf(turn, "before-look-up"));
+  const answer = await ask(env, turn, contract);
+  await env.reach(pointOf(turn, "after-look-up"));
+  return interpret(turn, answer);
+}
+
+async function ask(
+  env: GuardEnvironment,
+  turn: Turn,
+  contract: LookUpContract<unknown, unknown>,
+): Promise<LookUpAnswer<unknown>> {
+  const { lookUpTimeoutMs } = turn.parts.terms;
+  const controller = new AbortController();
+  let cancel = (): void => {};
+  const tooSlow = new Promise<LookUpAnswer<unknown>>((resolve) => {
+    cancel = env.runtime.after(lookUpTimeoutMs, () => {
+      controller.abort();
+      resolve({ answer: "unsure", reason: `no answer within ${lookUpTimeoutMs} ms` });
+    });
+  });
+  const asking = (async () => contract.find(questionOf(turn, controller.signal)))().catch(
+    (error: unknown): LookUpAnswer<unknown> => ({ answer: "unsure", reason: messageOf(error) }),
+  );
+  try {
+    return await Promise.race([asking, tooSlow]);
+  } finally {
+    cancel();
+  }
+}
+
+function questionOf(
+  turn: Turn,
+  signal: AbortSignal,
+): Parameters<LookUpContract<unknown, unknown>["find"]>[0] {
+  const { tenant, key, generation, wireKey } = turn.record;
+  const older = Array.from({ length: generation }, (_, index) =>
+    turn.parts.terms.wireKeyOf(key, generation - 1 - index),
+  );
+  const newest = wireKey ?? turn.parts.terms.wireKeyOf(key, generation);
+  const wireKeys = [newest, ...older.filter((older) => older !== newest)];
+  return { tenant, key, wireKeys, arguments: turn.arguments.value, signal };
+}
+
+function interpret(turn: Turn, answer: LookUpAnswer<unknown>): LookedUp {
+  switch (answer?.answer) {
+    case "found":
+      return interpretFound(turn, answer.effects);
+    case "absent":
+      return { finding: { kind: "absent", final: answer.final === true }, effect: undefined };
+    case "unsure":
+      return unsure(answer.reason ?? "no reason given");
+    default:
+      // A look-up that forgets to answer has not said "absent".
+      return unsure("the look-up gave none of its three answers");
+  }
+}
+
+function interpretFound(
+  turn: Turn,
+  effects: readonly FoundEffect<unknown>[] | undefined,
+): LookedUp {
+  const [effect, ...others] = effects ?? [];
+  if (effect === undefined) return unsure("the look-up says found, but names no effect");
+  if (others.length > 0) {
+    const ids = [effect, ...others].map((found) => found.providerId ?? "one without an id");
+    return contradiction(
+      `the provider shows ${ids.length} effects for this intent: ${ids.join(", ")}`,
+    );
+  }
+  const differing = contradictingField(effect.arguments, turn.arguments.value);
+  if (differing !== undefined)
+    return contradiction(`the effect that was found differs in ${differing}`);
+  if (!["succeeded", "pending", "failed"].includes(effect.status)) {
+    return unsure(`the look-up reports the status ${String(effect.status)}`);
+  }
+  return { finding: { kind: effect.status }, effect };
+}
+
+function contradictingField(found: JsonObject | undefined, ours: JsonObject): string | undefined {
+  return Object.entries(found ?? {}).find(
+    ([name, value]) =>
+      Object.hasOwn(ours, name) && canonicalJson(ours[name]) !== canonicalJson(value),
+  )?.[0];
+}
+
+function unsure(reason: string): LookedUp {
+  return { finding: { kind: "unsure", reason }, effect: undefined };
+}
+
+function contradiction(reason: string): LookedUp {
+  return { finding: { kind: "contradiction", reason }, effect: undefined };
+}

@@ -1,0 +1,122 @@
+/**
+ * Review: a person decides an operation that no rule can (R30).
+ *
+ * @module
+ */
+import { NeverTwiceError } from "../base/errors.ts";
+import type { Json } from "../base/plain-json.ts";
+import { checkedId } from "../intent/intent.ts";
+import type { OperationRecord } from "../ledger/record.ts";
+import type { ResolveParams, Store } from "../ledger/store.ts";
+import { resultDigest, storeError, storeResult } from "./serialise.ts";
+
+/**
+ * - `happened`: the effect exists. - `did-not-happen`: it does not; the operation is FAILED.
+ * - `run-again`: it does not, and the next call is to send it, under a new provider key.
+ * - `look-again`: undecided; the next call or sweep looks once more.
+ */
+export type ReviewDecision = "happened" | "did-not-happen" | "run-again" | "look-again";
+
+/** A person's decision. */
+export interface Resolution {
+  readonly tenant: string;
+  readonly key: string;
+  /** `version` of the operation as the person saw it. */
+  readonly version: number;
+  readonly decision: ReviewDecision;
+  /** Who decides. */
+  readonly by: string;
+  readonly why: string;
+  /** With `happened`: the result that callers are to get. */
+  readonly result?: Json;
+  /** With `happened`: the provider's id of the effect. */
+  readonly providerId?: string;
+}
+
+const statusOf = {
+  happened: "DONE",
+  "did-not-happen": "FAILED",
+  "run-again": "UNKNOWN",
+  "look-again": "UNKNOWN",
+} as const satisfies Record<ReviewDecision, ResolveParams["status"]>;
+
+/**
+ * Records the decision and returns the operation. Two reviewers can't both win.
+ *
+ * @throws {NeverTwiceError} REVIEW_TOO_EARLY for "it did not happen" while a request may still take
+ * effect, REVIEW_CONFLICT when the operation changed or doesn't wait for a decision,
+ * OPERATION_NOT_FOUND, INTENT_INVALID when `by` or `why` is blank.
+ */
+export async function resolve(store: Store, resolution: Resolution): Promise<OperationRecord> {
+  const { tenant, key, version, decision } = resolution;
+  const by = checkedId(resolution.by, "by");
+  const why = checkedId(resolution.why, "why");
+  const status = statusOf[decision];
+  if (status === undefined) throw unknownDecision(decision);
+  const happened = decision === "happened";
+  const stored = happened ? storeResult(resolution.result, Number.MAX_SAFE_INTEGER) : null;
+  const record = await store.resolve({
+    tenant,
+    key,
+    version,
+    status,
+    resultKind: stored?.resultKind ?? null,
+    result: stored?.result ?? null,
+    providerId: happened ? (resolution.providerId ?? null) : null,
+    error:
+      decision === "did-not-happen"
+        ? storeError(new Error(`${by} decided that it did not happen: ${why}`))
+        : null,
+    runAgain: decision === "run-again",
+    detail: JSON.stringify({
+      decision,
+      by,
+      why,
+      ...(stored === null ? {} : { result: resultDigest(stored) }),
+    }),
+  });
+  return record ?? refuse(store, resolution);
+}
+
+function unknownDecision(decision: unknown): NeverTwiceError {
+  return new NeverTwiceError(
+    "CONFIGURATION_INVALID",
+    `${JSON.stringify(decision)} is no decision: use ${Object.keys(statusOf).join(", ")}.`,
+  );
+}
+
+async function refuse(store: Store, resolution: Resolution): Promise<never> {
+  const { tenant, key, version, decision } = resolution;
+  const record = await store.read({ tenant, key });
+  if (record === undefined) {
+    throw new NeverTwiceError(
+      "OPERATION_NOT_FOUND",
+      `No operation with key ${key} is recorded for tenant ${tenant}.`,
+      { key },
+    );
+  }
+  if (record.version !== version) {
+    throw new NeverTwiceError(
+      "REVIEW_CONFLICT",
+      `The operation changed since it was looked at (version ${version}, now ${record.version}; it is ${record.status}). The decision was not recorded; look again. Key ${key}.`,
+      { key, details: { seen: version, version: record.version, status: record.status } },
+    );
+  }
+  const waits = record.status === "NEEDS_REVIEW" || record.incident !== null;
+  const saysNo = decision === "did-not-happen" || decision === "run-again";
+  if (waits && saysNo && record.readAtMs <= record.quietUntilMs) throw tooEarly(record);
+  throw new NeverTwiceError(
+    "REVIEW_CONFLICT",
+    `The operation is ${record.status}${record.incident === null ? "" : " with an incident"} and can't be decided as "${decision}". The decision was not recorded. Key ${key}.`,
+    { key, details: { status: record.status } },
+  );
+}
+
+function tooEarly(record: OperationRecord): NeverTwiceError {
+  const from = new Date(record.quietUntilMs + 1).toISOString();
+  return new NeverTwiceError(
+    "REVIEW_TOO_EARLY",
+    `A request may still take effect until ${from}, so it can't be decided before then that it did not. The decision was not recorded. Key ${record.key}.`,
+    { key: record.key, details: { decidableFrom: from } },
+  );
+}

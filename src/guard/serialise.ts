@@ -1,0 +1,73 @@
+/**
+ * Results and errors in the form that is stored. A result that can't be stored must not keep an
+ * operation from being DONE (R15).
+ *
+ * @module
+ */
+import { canonicalJson, sha256Hex } from "../base/canonical-json.ts";
+import { isNeverTwiceError } from "../base/errors.ts";
+import type { ResultKind } from "../ledger/record.ts";
+import type { OmittedResult } from "./answers.ts";
+
+/** A result as it goes into the row. */
+export interface StoredResult {
+  readonly resultKind: ResultKind;
+  readonly result: string | null;
+}
+
+/** Canonical JSON, so that equal results are equal text; else a note in its place. */
+export function storeResult(value: unknown, maxBytes: number): StoredResult {
+  if (value === undefined) return { resultKind: "undefined", result: null };
+  try {
+    const text = canonicalJson(value);
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= maxBytes) return { resultKind: "json", result: text };
+    return omit({ reason: `it has ${bytes} bytes and the limit is ${maxBytes}`, bytes });
+  } catch (error) {
+    return omit(unstorable(error));
+  }
+}
+
+function omit(note: OmittedResult): StoredResult {
+  return { resultKind: "omitted", result: JSON.stringify(note) };
+}
+
+function unstorable(error: unknown): OmittedResult {
+  if (!isNeverTwiceError(error, "UNSUPPORTED_ARGUMENT"))
+    return { reason: `it can't be read: ${describe(error)}` };
+  const { path, reason } = error.details as { path: string; reason: string };
+  return { reason: `it is not plain JSON: ${reason}`, path };
+}
+
+/** For the journal: proves the stored outcome without repeating it. */
+export function resultDigest(stored: StoredResult): string {
+  return sha256Hex(`${stored.resultKind}\n${stored.result ?? ""}`);
+}
+
+/** An error as it goes into the row: whatever was thrown, this works. */
+export function storeError(error: unknown): string {
+  const { name, code, status } = (
+    typeof error === "object" && error !== null ? error : {}
+  ) as Record<string, unknown>;
+  return JSON.stringify({
+    message: describe(error),
+    ...(typeof name === "string" ? { name } : {}),
+    ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
+    ...(typeof status === "number" ? { status } : {}),
+  });
+}
+
+function describe(error: unknown): string {
+  const text = textOf(error);
+  // Stored as text in databases that refuse both.
+  return text.replaceAll("\0", "").toWellFormed().slice(0, 2000);
+}
+
+function textOf(error: unknown): string {
+  try {
+    if (error instanceof Error) return error.message === "" ? error.name : error.message;
+    return `thrown: ${String(error)}`;
+  } catch {
+    return "thrown: something that can't be read";
+  }
+}

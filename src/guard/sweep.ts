@@ -1,0 +1,83 @@
+/**
+ * The sweeper: reconciles what no caller comes back for (R22).
+ *
+ * @module
+ */
+import { isNeverTwiceError } from "../base/errors.ts";
+import { restoreArguments } from "../intent/business-arguments.ts";
+import { findRecordFault } from "../ledger/record.ts";
+import type { OperationRecord } from "../ledger/record.ts";
+import { messageOf } from "./answers.ts";
+import type { GuardEnvironment } from "./environment.ts";
+import { flagCorrupt } from "./flag-corrupt.ts";
+import { reconcile } from "./reconcile.ts";
+import { takeOver } from "./take-over.ts";
+import type { Tool } from "./tool.ts";
+
+/** What became of one operation in a sweep. */
+export interface Swept {
+  readonly tenant: string;
+  readonly key: string;
+  /** `DONE`, the code of the answer that a caller would have got, or `skipped`: another has it. */
+  readonly outcome: string;
+}
+
+/** Reconciles operations whose time has come. Failing ones don't stop the others. */
+export async function sweep(
+  env: GuardEnvironment,
+  tools: ReadonlyMap<string, Tool>,
+  limit: number,
+): Promise<readonly Swept[]> {
+  const names = [...tools.values()]
+    .filter((tool) => tool.guarded !== null)
+    .map((tool) => tool.name);
+  const due = await env.store.findDue({ tools: names, limit });
+  const swept: Swept[] = [];
+  for (const record of due) {
+    const { tenant, key } = record;
+    swept.push({ tenant, key, outcome: await sweepOne(env, tools.get(record.tool), record) });
+  }
+  return swept;
+}
+
+async function sweepOne(
+  env: GuardEnvironment,
+  tool: Tool | undefined,
+  seen: OperationRecord,
+): Promise<string> {
+  try {
+    return await reconcileOne(env, tool, seen);
+  } catch (error) {
+    if (isNeverTwiceError(error)) return error.code;
+    env.warn({
+      tenant: seen.tenant,
+      key: seen.key,
+      message: `the sweep stopped here: ${messageOf(error)}`,
+    });
+    return "error";
+  }
+}
+
+async function reconcileOne(
+  env: GuardEnvironment,
+  tool: Tool | undefined,
+  seen: OperationRecord,
+): Promise<string> {
+  const fault = findRecordFault(seen);
+  if (fault !== undefined) await flagCorrupt(env, seen, fault);
+  const parts = tool?.guarded;
+  if (tool === undefined || parts === undefined || parts === null) return "skipped";
+  const acquisitionId = env.runtime.randomId();
+  const taken = await takeOver(env, seen, acquisitionId, parts.terms.leaseMs);
+  if (taken === undefined) return "skipped";
+  const outcome = await reconcile(env, {
+    tool,
+    parts,
+    record: taken.record,
+    leaseEndsAtMonotonicMs: taken.askedAtMonotonicMs + parts.terms.leaseMs,
+    arguments: restoreArguments(taken.record.arguments ?? "{}"),
+    signal: undefined,
+    warnings: [],
+  });
+  return outcome.status;
+}

@@ -1,0 +1,31 @@
+/**
+ * What we need of a PostgreSQL driver. `pg` has it.
+ *
+ * @module
+ */
+
+/** A pool, handed in by the user. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+}
+
+/** A connection, borrowed for one statement. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<{ rows: unknown[] }>;
+  /** With an error the connection is closed and not used again. */
+  release(error?: Error | boolean): void;
+  on(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
+  off(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
+}
+
+export interface PostgresQuery {
+  readonly text: string;
+  readonly values: unknown[];
+  readonly name?: string;
+}
+
+/** A message beside the result, e.g. a warning. */
+export interface PostgresNotice {
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+}

@@ -1,0 +1,21 @@
+-- Gives an operation without a live owner to a new acquisition; returns the row.
+-- No row: somebody else has it, or it is settled. Status and lease are checked again here, for the
+-- token that was read may have gone stale in any of them (R12).
+-- Params: tenant, key, token, acquisition_id, lease_ms, detail
+with clock as materialized (select :now as now_ms)
+update :schema.operations as o set
+  token = nextval(':schema.tokens'),
+  acquisition_id = :acquisition_id,
+  status = 'IN_PROGRESS',
+  lease_until_ms = clock.now_ms + :lease_ms::bigint,
+  due_at_ms = clock.now_ms + :lease_ms::bigint,
+  sweeps = o.sweeps + 1,
+  version = o.version + 1,
+  journal_seq = o.journal_seq + 1,
+  event = 'operation.taken-over',
+  event_at_ms = clock.now_ms,
+  event_detail = :detail
+from clock
+where o.tenant = :tenant and o.key = :key and o.token = :token
+  and (o.status = 'UNKNOWN' or (o.status = 'IN_PROGRESS' and o.lease_until_ms <= clock.now_ms))
+returning o.*, clock.now_ms as read_at_ms

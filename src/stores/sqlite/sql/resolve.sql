@@ -1,0 +1,31 @@
+-- Records a person's decision; returns the row.
+-- No row: the row changed since it was looked at, doesn't wait for a decision, or it is too early to
+-- say "it did not happen" (R30). A settled operation is decided only when an incident was flagged.
+-- Params: tenant, key, version, status, result_kind, result, provider_id, error, run_again, detail
+update nevertwice_operations as o set
+  status = :status,
+  result_kind = case when :status = 'DONE' and o.status <> 'DONE' then :result_kind else o.result_kind end,
+  result = case when :status = 'DONE' and o.status <> 'DONE' then :result else o.result end,
+  provider_id = coalesce(o.provider_id, :provider_id),
+  error = coalesce(:error, o.error),
+  generation = o.generation + :run_again,
+  attempts_in_generation = case when :run_again = 1 then 0 else o.attempts_in_generation end,
+  first_armed_at_ms = case when :run_again = 1 then null else o.first_armed_at_ms end,
+  review_reason = null,
+  incident = null,
+  settled_at_ms = case when :status = 'UNKNOWN' then null else :now end,
+  due_at_ms = :now,
+  sweeps = 0,
+  version = o.version + 1,
+  journal_seq = o.journal_seq + 1,
+  event = 'review.resolved',
+  event_at_ms = :now,
+  event_detail = :detail
+where o.tenant = :tenant and o.key = :key and o.version = :version
+  and (
+    o.status = 'NEEDS_REVIEW'
+    or (o.status = 'FAILED' and o.incident is not null and :status in ('DONE', 'FAILED'))
+    or (o.status = 'DONE' and o.incident is not null and :status = 'DONE')
+  )
+  and (:status = 'DONE' or (:status = 'UNKNOWN' and :run_again = 0) or :now > o.quiet_until_ms)
+returning *, :now as read_at_ms

@@ -1,0 +1,35 @@
+/**
+ * A guard that guards nothing: each call gets a key of its own and runs. What people have who make
+ * the key inside the tool. Every scenario must fail with it.
+ */
+import { randomUUID } from "node:crypto";
+import type { ExecuteCall, Guard, GuardOptions, Outcome, Tool } from "../../src/index.ts";
+
+export async function passThroughGuard(options: GuardOptions): Promise<Guard> {
+  return {
+    run: async (tool, args, context) => {
+      const key = randomUUID();
+      const call = {
+        tenant: context.tenant,
+        key,
+        wireKey: key,
+        signal: context.signal ?? new AbortController().signal,
+        beforeWrite: () => {},
+        notSent: (cause?: unknown) => new Error("not sent", { cause }),
+      } satisfies ExecuteCall;
+      const value = await (tool as Tool).execute(args as Record<string, unknown>, call);
+      return {
+        value,
+        status: "DONE",
+        replayed: false,
+        recorded: true,
+        key,
+        attempts: 1,
+      } as unknown as Outcome<never>;
+    },
+    resolve: () => Promise.reject(new Error("nothing to resolve")),
+    sweep: async () => [],
+    keepSweeping: async () => {},
+    purge: async () => (void options, 0),
+  };
+}
