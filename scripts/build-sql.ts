@@ -42,7 +42,7 @@ function moduleOf(dialect: string): string {
 function filesOf(folder: string): [string, string][] {
   const names = readdirSync(new URL(folder, stores))
     .filter((name) => name.endsWith(".sql"))
-    .sort();
+    .toSorted();
   return names.map((name) => [
     name.slice(0, -4),
     readFileSync(new URL(`${folder}${name}`, stores), "utf8"),

@@ -28,6 +28,18 @@ export const systemRuntime: Runtime = {
   },
 };
 
+/** Resolves `rung` after the span, unless stopped before. */
+export function startTimer(
+  runtime: Runtime,
+  spanMs: number,
+): { rung: Promise<void>; stop(): void } {
+  let stop = (): void => {};
+  const rung = new Promise<void>((resolve) => {
+    stop = runtime.after(spanMs, resolve);
+  });
+  return { rung, stop };
+}
+
 /** Resolves after the span, or at once when the signal aborts. */
 export function pause(runtime: Runtime, spanMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -8,7 +8,7 @@ import { maySendNow } from "../ledger/window.ts";
 import type { Armed } from "./arm.ts";
 import type { GuardEnvironment } from "./environment.ts";
 import { startLimits } from "./limits.ts";
-import type { ExecuteCall, Fields } from "./tool.ts";
+import type { ExecuteCall } from "./tool.ts";
 import { pointOf } from "./turn.ts";
 
 /** How a call ended. */
@@ -58,10 +58,7 @@ type NotSentMarks = Map<unknown, { late: boolean }>;
 function callTool(env: GuardEnvironment, armed: Armed, signal: AbortSignal): Promise<Ended> {
   const marks: NotSentMarks = new Map();
   const call = executeCall(env, armed, signal, marks);
-  return settleCall(
-    () => armed.turn.tool.execute(armed.turn.arguments.value as Fields, call),
-    marks,
-  );
+  return settleCall(() => armed.turn.tool.execute(armed.turn.arguments.value, call), marks);
 }
 
 async function settleCall(start: () => unknown, marks: NotSentMarks): Promise<Ended> {

@@ -5,6 +5,7 @@
  */
 import { canonicalJson } from "../base/canonical-json.ts";
 import type { JsonObject } from "../base/plain-json.ts";
+import { startTimer } from "../base/runtime.ts";
 import type { Finding } from "../ledger/decide.ts";
 import { messageOf } from "./answers.ts";
 import type { FoundEffect, LookUpAnswer, LookUpContract } from "./contract.ts";
@@ -34,12 +35,10 @@ async function ask(
 ): Promise<LookUpAnswer<unknown>> {
   const { lookUpTimeoutMs } = turn.parts.terms;
   const controller = new AbortController();
-  let cancel = (): void => {};
-  const tooSlow = new Promise<LookUpAnswer<unknown>>((resolve) => {
-    cancel = env.runtime.after(lookUpTimeoutMs, () => {
-      controller.abort();
-      resolve({ answer: "unsure", reason: `no answer within ${lookUpTimeoutMs} ms` });
-    });
+  const timer = startTimer(env.runtime, lookUpTimeoutMs);
+  const tooSlow = timer.rung.then((): LookUpAnswer<unknown> => {
+    controller.abort();
+    return { answer: "unsure", reason: `no answer within ${lookUpTimeoutMs} ms` };
   });
   const asking = (async () => contract.find(questionOf(turn, controller.signal)))().catch(
     (error: unknown): LookUpAnswer<unknown> => ({ answer: "unsure", reason: messageOf(error) }),
@@ -47,7 +46,7 @@ async function ask(
   try {
     return await Promise.race([asking, tooSlow]);
   } finally {
-    cancel();
+    timer.stop();
   }
 }
 
@@ -60,7 +59,7 @@ function questionOf(
     turn.parts.terms.wireKeyOf(key, generation - 1 - index),
   );
   const newest = wireKey ?? turn.parts.terms.wireKeyOf(key, generation);
-  const wireKeys = [newest, ...older.filter((older) => older !== newest)];
+  const wireKeys = [newest, ...older.filter((each) => each !== newest)];
   return { tenant, key, wireKeys, arguments: turn.arguments.value, signal };
 }
 

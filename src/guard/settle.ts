@@ -85,7 +85,7 @@ export async function complete(
     record = await insist(
       env,
       turn,
-      async () => (await env.store.complete(params)) ?? (await merge(env, params)),
+      async () => (await env.store.complete(params)) ?? (await compareStored(env, params)),
     );
   } catch (error) {
     const { tenant, key } = params;
@@ -129,7 +129,10 @@ function answerSuccess(
 }
 
 /** The operation is settled already: the same effect is fine, another one is an incident (R14). */
-async function merge(env: GuardEnvironment, params: CompleteParams): Promise<OperationRecord> {
+async function compareStored(
+  env: GuardEnvironment,
+  params: CompleteParams,
+): Promise<OperationRecord> {
   const { tenant, key } = params;
   const stored = await env.store.read({ tenant, key });
   assert(stored !== undefined, "a claimed row can't vanish");
@@ -272,11 +275,16 @@ export async function answerStale(
 
 /** A call that we gave up may still end well, and then we know (R14). */
 function mergeLater(env: GuardEnvironment, turn: Turn, later: Promise<Ended>): void {
-  const merging = later.then(async (ended) => {
+  const merge = async (): Promise<void> => {
+    const ended = await later;
     if (ended.kind === "succeeded") await complete(env, turn, successOf(turn, ended.value));
-  });
-  merging.catch((error: unknown) => {
+  };
+  merge().catch((error: unknown) => {
     const { tenant, key } = turn.record;
-    env.warn({ tenant, key, message: `a late success could not be merged: ${messageOf(error)}` });
+    env.warn({
+      tenant,
+      key,
+      message: `a late success was not what is stored: ${messageOf(error)}`,
+    });
   });
 }

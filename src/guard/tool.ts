@@ -57,12 +57,12 @@ export interface ExecuteCall {
    * Call it in the very turn of the socket write (R10). Throws when the send would be too late; then
    * nothing may be written.
    */
-  beforeWrite(): void;
+  readonly beforeWrite: () => void;
   /**
    * Makes the error to throw when it is a fact that nothing was written to the socket (R13). A fact,
    * not a guess from an error's code.
    */
-  notSent(cause?: unknown): Error;
+  readonly notSent: (cause?: unknown) => Error;
 }
 
 /** What an intent may be made of: arguments that fit the schema, and what the orchestrator knows. */
@@ -116,7 +116,7 @@ export interface Tool<Result = unknown> {
   readonly guarded: GuardedParts | null;
   /** Only there to carry the type. */
   readonly resultType?: Result;
-  execute(args: Fields, call: ExecuteCall & PassCall): Promise<unknown> | unknown;
+  execute(args: Fields, call: ExecuteCall & PassCall): unknown;
 }
 
 /** What the guard needs of a non-idempotent tool, checked and with its defaults. */

@@ -47,7 +47,7 @@ export function restoreArguments(text: string): CapturedArguments {
 /** Names of the fields in which two captured sets of arguments differ. */
 export function differingFields(a: JsonObject, b: JsonObject): string[] {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...names].filter((name) => !sameMember(a, b, name)).sort();
+  return [...names].filter((name) => !sameMember(a, b, name)).toSorted();
 }
 
 function sameMember(a: JsonObject, b: JsonObject, name: string): boolean {

@@ -95,6 +95,7 @@ function findResultFault(record: OperationRecord): string | undefined {
       return isJsonObject(record.result)
         ? undefined
         : "the note in place of the result is not JSON";
+    case null:
     default:
       return "a completed operation has no result";
   }

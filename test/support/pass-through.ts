@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { ExecuteCall, Guard, GuardOptions, Outcome, Tool } from "../../src/index.ts";
 
-export async function passThroughGuard(options: GuardOptions): Promise<Guard> {
+export async function passThroughGuard(_options: GuardOptions): Promise<Guard> {
   return {
     run: async (tool, args, context) => {
       const key = randomUUID();
@@ -30,6 +30,6 @@ export async function passThroughGuard(options: GuardOptions): Promise<Guard> {
     resolve: () => Promise.reject(new Error("nothing to resolve")),
     sweep: async () => [],
     keepSweeping: async () => {},
-    purge: async () => (void options, 0),
+    purge: async () => 0,
   };
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { NeverTwiceError } from "../../base/errors.ts";
-import { type Runtime, pause } from "../../base/runtime.ts";
+import { type Runtime, pause, startTimer } from "../../base/runtime.ts";
 import type { SqlExecutor, SqlParams, SqlRow, StatementName } from "../shared/statement.ts";
 import { type StoreTrouble, storeError } from "../shared/store-error.ts";
 import type {
@@ -113,11 +113,9 @@ export async function withClient<T>(
   work: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
-  const { runtime, statementTimeoutMs } = options;
-  let cancel = (): void => {};
-  const limit = new Promise<never>((_, reject) => {
-    const expire = (): void => reject(new Error(`no answer within ${statementTimeoutMs} ms`));
-    cancel = runtime.after(statementTimeoutMs, expire);
+  const timer = startTimer(options.runtime, options.statementTimeoutMs);
+  const limit = timer.rung.then((): never => {
+    throw new Error(`no answer within ${options.statementTimeoutMs} ms`);
   });
   try {
     const result = await Promise.race([work(client), limit]);
@@ -128,7 +126,7 @@ export async function withClient<T>(
     client.release(sqlState(error) === "" || sqlState(error).startsWith("57P") ? true : undefined);
     throw error;
   } finally {
-    cancel();
+    timer.stop();
   }
 }
 

@@ -65,7 +65,7 @@ export class Coalescer<Item, Result> {
     const { nameOf, run, isPoison } = this.#options;
     try {
       // In order of name, so that two processes lock rows in the same order.
-      const names = [...batch.keys()].sort();
+      const names = [...batch.keys()].toSorted();
       const items = names.map((name) => (batch.get(name) as Waiting<Item, Result>).item);
       const results = new Map((await run(items)).map((result) => [nameOf(result), result]));
       for (const [name, waiting] of batch) waiting.resolve(results.get(name));
