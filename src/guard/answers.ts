@@ -159,13 +159,22 @@ export function outcomeUnknown(
 }
 
 /** A person has to decide. */
-export function needsReview(record: OperationRecord): NeverTwiceError {
+export function needsReview(record: OperationRecord, cause?: NeverTwiceError): NeverTwiceError {
   const reason = record.incident ?? record.reviewReason ?? "no reason given";
   return new NeverTwiceError(
     "NEEDS_REVIEW",
     `Whether this intent took effect can't be settled by any rule (${reason}); a person has been asked and has not decided yet. This call sent nothing. ` +
       `The same call is safe and will bring the decision; a changed call, or a new intent for the same matter, is not safe. Key ${record.key}.`,
-    { key: record.key, details: { ...facts(record), reason } },
+    { key: record.key, cause, details: { ...facts(record), reason } },
+  );
+}
+
+/** A resend is not safe any more; why a person is asked. */
+export function windowClosed(record: OperationRecord): NeverTwiceError {
+  return new NeverTwiceError(
+    "WINDOW_CLOSED",
+    `The time in which the provider surely remembers this intent's key has passed, so nothing was sent again. Key ${record.key}.`,
+    { key: record.key, details: facts(record) },
   );
 }
 

@@ -13,18 +13,15 @@ import {
   type Outcome,
   inProgress,
   keyExpired,
-  needsReview,
   operationFailed,
   outcomeOf,
   payloadMismatch,
 } from "./answers.ts";
-import { firstSend } from "./arm.ts";
 import { type Claimed, claim } from "./claim.ts";
 import type { GuardEnvironment } from "./environment.ts";
 import { flagCorrupt } from "./flag-corrupt.ts";
-import { checkLookAlikes } from "./look-alike.ts";
 import type { PreparedCall } from "./prepare.ts";
-import { reconcile, send, sendArmed } from "./reconcile.ts";
+import { reconcile, revisit, sendFirst } from "./reconcile.ts";
 import { recordIntent } from "./record-intent.ts";
 import { takeOver } from "./take-over.ts";
 import type { Turn } from "./turn.ts";
@@ -56,7 +53,7 @@ export async function runGuarded(
       case "failed":
         throw operationFailed(record);
       case "review":
-        throw needsReview(record);
+        return revisit(env, turnOf(call, claimed));
       case "execute":
         return executeClaimed(env, call, claimed);
       case "in-progress":
@@ -75,18 +72,19 @@ export async function runGuarded(
   }
 }
 
-/** The claim is ours: check for look-alikes, arm where the claim did not, and send. */
+/** The claim is ours, and armed already unless the tool arms separately. */
 async function executeClaimed(
   env: GuardEnvironment,
   call: PreparedCall,
   claimed: Claimed,
 ): Promise<Outcome<unknown>> {
   const turn = turnOf(call, claimed);
-  const warnings = await checkLookAlikes(env, call, turn);
-  const warned = { ...turn, warnings };
-  return claimed.record.attempts === 0
-    ? send(env, warned, firstSend)
-    : sendArmed(env, { turn: warned, askedAtMonotonicMs: claimed.askedAtMonotonicMs });
+  const { askedAtMonotonicMs } = claimed;
+  return sendFirst(
+    env,
+    turn,
+    turn.record.attempts === 0 ? undefined : { turn, askedAtMonotonicMs },
+  );
 }
 
 /** Looks at the row now and then, without holding a connection in between. */

@@ -5,45 +5,25 @@
  * @module
  */
 import type { OperationRecord } from "../ledger/record.ts";
-import { needsReview } from "./answers.ts";
 import type { GuardEnvironment } from "./environment.ts";
-import type { PreparedCall } from "./prepare.ts";
-import { answerStale } from "./settle.ts";
-import { type Turn, fenced } from "./turn.ts";
+import type { Turn } from "./turn.ts";
 
-/** Warns of look-alikes, or holds the operation and throws NEEDS_REVIEW. Returns the warnings. */
-export async function checkLookAlikes(
+/**
+ * Says which operations look like this one, or undefined. An operation that a person let run has a
+ * higher generation, and is not asked about again.
+ */
+export async function findLookAlike(
   env: GuardEnvironment,
-  call: PreparedCall,
   turn: Turn,
-): Promise<readonly string[]> {
-  const { lookAlike: rule } = call.parts;
-  if (rule === null || call.lookAlike === null) return [];
-  const { tenant, key, operation } = turn.record;
-  const found = await env.store.findLookAlikes({
-    tenant,
-    key,
-    operation,
-    lookAlike: call.lookAlike,
-    windowMs: rule.windowMs,
-  });
+): Promise<string | undefined> {
+  const { lookAlike: rule } = turn.parts;
+  const { tenant, key, operation, lookAlike, generation, supersedes } = turn.record;
+  if (rule === null || lookAlike === null || generation > 0) return undefined;
+  const { windowMs } = rule;
+  const found = await env.store.findLookAlikes({ tenant, key, operation, lookAlike, windowMs });
   // The intent that is being replaced looks alike by nature.
-  const others = found.filter((other) => other.key !== turn.record.supersedes);
-  if (others.length === 0) return [];
-  const message = describe(others);
-  if (rule.rule === "hold") return hold(env, turn, message);
-  env.warn({ tenant, key, message });
-  return [message];
-}
-
-async function hold(env: GuardEnvironment, turn: Turn, reason: string): Promise<never> {
-  const record = await env.store.escalate({
-    ...fenced(turn),
-    reason,
-    detail: JSON.stringify({ reason }),
-  });
-  if (record === undefined) await answerStale(env, turn, reason, undefined);
-  throw needsReview(record ?? turn.record);
+  const others = found.filter((other) => other.key !== supersedes);
+  return others.length === 0 ? undefined : describe(others);
 }
 
 function describe(others: readonly OperationRecord[]): string {

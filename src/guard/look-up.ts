@@ -18,6 +18,12 @@ export interface LookedUp {
   readonly effect: FoundEffect<unknown> | undefined;
 }
 
+/** For an operation of which nothing was sent. */
+export const nothingToFind: LookedUp = {
+  finding: { kind: "unsure", reason: "nothing was sent" },
+  effect: undefined,
+};
+
 /** Asks once, within the contract's time. Whatever goes wrong is `unsure`. */
 export async function lookUp(env: GuardEnvironment, turn: Turn): Promise<LookedUp> {
   const { lookUp: contract } = turn.parts.contract;

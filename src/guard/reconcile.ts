@@ -8,10 +8,12 @@ import { assert, isNeverTwiceError } from "../base/errors.ts";
 import { type NextStep, decideNext, nothingSent } from "../ledger/decide.ts";
 import { sweepBackOffMs } from "../ledger/window.ts";
 import { type Outcome, needsReview, outcomeUnknown } from "./answers.ts";
-import { type ArmReason, type Armed, arm, firstSend } from "./arm.ts";
+import { type Armed, arm, firstSend } from "./arm.ts";
 import type { GuardEnvironment } from "./environment.ts";
 import { execute } from "./execute.ts";
-import { type LookedUp, lookUp } from "./look-up.ts";
+import { findLookAlike } from "./look-alike.ts";
+import { type LookedUp, lookUp, nothingToFind } from "./look-up.ts";
+import { escalate } from "./review.ts";
 import { type Doubt, answerStale, complete, fail, markUnknown, settle } from "./settle.ts";
 import { type Turn, fenced } from "./turn.ts";
 
@@ -21,12 +23,19 @@ const maxArms = 3;
 /** Brings an operation that we own to an answer, by a return or an error. */
 export async function reconcile(env: GuardEnvironment, turn: Turn): Promise<Outcome<unknown>> {
   return answering(turn, async () => {
-    if (nothingSent(turn.record)) return send(env, turn, firstSend);
     // A lower bound for the look-up's start, by the database's clock.
-    const lookedAtMs = turn.record.readAtMs;
-    const found = await lookUp(env, turn);
-    return proceed(env, turn, found, { startedAtMs: lookedAtMs, nowMs: turn.record.readAtMs });
+    const times = { startedAtMs: turn.record.readAtMs, nowMs: turn.record.readAtMs };
+    const found = nothingSent(turn.record) ? nothingToFind : await lookUp(env, turn);
+    return proceed(env, turn, found, times);
   });
+}
+
+/** A person has been asked; but evidence that is there by now wins (R30). */
+export async function revisit(env: GuardEnvironment, turn: Turn): Promise<Outcome<unknown>> {
+  const { attempts, incident } = turn.record;
+  const found = attempts === 0 || incident !== null ? nothingToFind : await lookUp(env, turn);
+  if (found.finding.kind === "succeeded") return completeFound(env, turn, found);
+  throw needsReview(turn.record);
 }
 
 interface Times {
@@ -48,7 +57,7 @@ async function proceed(
     case "fail":
       return failFound(env, turn, found, times);
     case "arm":
-      return send(env, turn, firstSend);
+      return sendFirst(env, turn);
     case "resend":
     case "renew-key": {
       const newGeneration = step.kind === "renew-key";
@@ -59,7 +68,7 @@ async function proceed(
     case "wait":
       return markUnknown(env, turn, doubtOf(turn, found, step, times));
     case "review":
-      return escalate(env, turn, step.reason);
+      return escalate(env, turn, step.reason, step.cause);
   }
 }
 
@@ -122,14 +131,24 @@ function doubtOf(
   return { reason, cause: new Error(reason), sweepAfterMs, event };
 }
 
-/** Arms and sends an operation of which nothing was sent, again while the send deadline is missed. */
-export async function send(
+/**
+ * The first send of an operation, armed by its claim or to be armed now. What looks like it is told to
+ * the caller, or holds it for a person (R26).
+ */
+export async function sendFirst(
   env: GuardEnvironment,
   turn: Turn,
-  reason: ArmReason,
+  byClaim?: Armed,
 ): Promise<Outcome<unknown>> {
-  const armed = await arm(env, turn, reason);
-  if (armed === undefined) return answerStale(env, turn, "another worker has it", undefined);
+  const alike = await findLookAlike(env, turn);
+  if (alike !== undefined && turn.parts.lookAlike?.rule === "hold")
+    return escalate(env, turn, alike);
+  const { tenant, key } = turn.record;
+  if (alike !== undefined) env.warn({ tenant, key, message: alike });
+  const warned = { ...turn, warnings: alike === undefined ? [] : [alike] };
+  const armed =
+    byClaim === undefined ? await arm(env, warned, firstSend) : { ...byClaim, turn: warned };
+  if (armed === undefined) return answerStale(env, warned, "another worker has it", undefined);
   return sendArmed(env, armed);
 }
 
@@ -162,21 +181,6 @@ async function armAgain(
     detail: JSON.stringify({ reason: (cause as Error).message }),
   });
   return record === undefined ? undefined : arm(env, { ...turn, record }, firstSend);
-}
-
-/** Escalate: hand the operation to a person. */
-async function escalate(
-  env: GuardEnvironment,
-  turn: Turn,
-  reason: string,
-): Promise<Outcome<unknown>> {
-  const record = await env.store.escalate({
-    ...fenced(turn),
-    reason,
-    detail: JSON.stringify({ reason }),
-  });
-  if (record === undefined) return answerStale(env, turn, reason, undefined);
-  throw needsReview(record);
 }
 
 /** With a request possibly on its way, a silent store means "unknown" and not "nothing was sent". */

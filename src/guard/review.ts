@@ -8,7 +8,24 @@ import type { Json } from "../base/plain-json.ts";
 import { checkedId } from "../intent/intent.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import type { ResolveParams, Store } from "../ledger/store.ts";
+import { type Outcome, needsReview, windowClosed } from "./answers.ts";
+import type { GuardEnvironment } from "./environment.ts";
 import { resultDigest, storeError, storeResult } from "./serialise.ts";
+import { answerStale } from "./settle.ts";
+import { type Turn, fenced } from "./turn.ts";
+
+/** Escalate: hand an operation that we own to a person. Answers with NEEDS_REVIEW. */
+export async function escalate(
+  env: GuardEnvironment,
+  turn: Turn,
+  reason: string,
+  cause?: "WINDOW_CLOSED",
+): Promise<Outcome<unknown>> {
+  const detail = JSON.stringify({ reason, ...(cause === undefined ? {} : { cause }) });
+  const record = await env.store.escalate({ ...fenced(turn), reason, detail });
+  if (record === undefined) return answerStale(env, turn, reason, undefined);
+  throw needsReview(record, cause === undefined ? undefined : windowClosed(record));
+}
 
 /**
  * - `happened`: the effect exists. - `did-not-happen`: it does not; the operation is FAILED.

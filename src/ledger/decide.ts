@@ -92,7 +92,8 @@ export type NextStep =
   | { readonly kind: "resend" }
   | { readonly kind: "renew-key" }
   | { readonly kind: "wait"; readonly untilMs: number; readonly reason: string }
-  | { readonly kind: "review"; readonly reason: string };
+  /** `cause` names the rule that a person is asked because of, where an error code does. */
+  | { readonly kind: "review"; readonly reason: string; readonly cause?: "WINDOW_CLOSED" };
 
 /** The database's times around a look-up. */
 export interface LookUpTimes {
@@ -161,7 +162,7 @@ function decideUnfound(
   const tired = record.attemptsInGeneration >= policy.maxAttempts;
   if (!tired && mayResend(record, policy, times.nowMs)) return { kind: "resend" };
   if (!tired && proved && policy.mode === "proved-absence") return { kind: "renew-key" };
-  if (!policy.hasLookUp) return { kind: "review", reason: noLookUpReason(policy) };
+  if (!policy.hasLookUp) return tired ? tiredReview : reviewWithoutLookUp(policy);
   if (times.startedAtMs <= quietAtMs) {
     return { kind: "wait", untilMs: quietAtMs + 1, reason: "a request may still be on its way" };
   }
@@ -172,7 +173,7 @@ function decideUnfound(
       reason: `the look-up is unsure: ${finding.reason}`,
     };
   }
-  return { kind: "review", reason: unfoundReason(finding, tired) };
+  return tired ? tiredReview : { kind: "review", reason: unfoundReasons[finding.kind] };
 }
 
 /** True while sending the same request again can't make a second effect (R19). */
@@ -191,15 +192,26 @@ export function mayFail(record: OperationRecord, policy: ReconcilePolicy): boole
   return record.attemptsInGeneration === 1 || policy.replaysDeclines;
 }
 
-function noLookUpReason(policy: ReconcilePolicy): string {
-  return policy.resendable
-    ? "the provider may have forgotten the key, and it can't be asked what happened"
-    : "the provider can't be asked what happened, and sending again could double the effect";
-}
+const tiredReview: NextStep = {
+  kind: "review",
+  reason: "the limit of attempts is reached and the outcome is still in doubt",
+};
 
-function unfoundReason(finding: Finding, tired: boolean): string {
-  if (tired) return "the limit of attempts is reached and the outcome is still in doubt";
-  return finding.kind === "absent"
-    ? "the look-up finds nothing, and that alone doesn't prove that nothing happened"
-    : "the look-up stayed unsure for too long";
+const unfoundReasons = {
+  absent: "the look-up finds nothing, and that alone doesn't prove that nothing happened",
+  unsure: "the look-up stayed unsure for too long",
+};
+
+function reviewWithoutLookUp(policy: ReconcilePolicy): NextStep {
+  return policy.mode !== "strict" && policy.resendable
+    ? {
+        kind: "review",
+        reason: "the provider may have forgotten the key, and it can't be asked what happened",
+        cause: "WINDOW_CLOSED",
+      }
+    : {
+        kind: "review",
+        reason:
+          "the provider can't be asked what happened, and sending again could double the effect",
+      };
 }

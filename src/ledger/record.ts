@@ -51,6 +51,8 @@ export interface OperationRecord {
   readonly reviewReason: string | null;
   /** Evidence that contradicts the stored outcome (R14). */
   readonly incident: string | null;
+  /** What look-alikes share; null for a tool without the rule. */
+  readonly lookAlike: string | null;
   readonly supersedes: string | null;
   readonly supersededBy: string | null;
   /** Raised by every change; what a reviewer's decision is bound to. */

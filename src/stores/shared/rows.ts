@@ -36,6 +36,7 @@ export function toRecord(row: SqlRow): OperationRecord {
     providerId: textOrNull(row["provider_id"]),
     reviewReason: textOrNull(row["review_reason"]),
     incident: textOrNull(row["incident"]),
+    lookAlike: textOrNull(row["look_alike"]),
     supersedes: textOrNull(row["supersedes"]),
     supersededBy: textOrNull(row["superseded_by"]),
     version: count(row["version"]),

@@ -143,11 +143,17 @@ export abstract class SqlStore implements port.Store {
   }
 }
 
-/** `leaseMs: 5` becomes `lease_ms: 5`, and true becomes 1, for SQLite has no truth values. */
+/** `leaseMs: 5` becomes `lease_ms: 5`. */
 function toSqlParams(params: object): SqlParams {
   const entries = Object.entries(params).map(([name, value]: [string, unknown]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    typeof value === "boolean" ? Number(value) : (value as SqlValue),
+    toSqlValue(value),
   ]);
   return Object.fromEntries(entries) as SqlParams;
+}
+
+/** True becomes 1, for SQLite has no truth values; spans become whole milliseconds. */
+function toSqlValue(value: unknown): SqlValue {
+  if (typeof value === "boolean") return Number(value);
+  return typeof value === "number" ? Math.round(value) : (value as SqlValue);
 }
