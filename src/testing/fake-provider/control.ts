@@ -17,7 +17,7 @@ export interface ProviderControl {
   /** Changes some options of the behaviour and leaves the others. */
   behave(change: ProviderBehaviour): void;
   /** Appends fault steps; each create request takes one from the queue. */
-  fault(...steps: readonly FaultStep[]): void;
+  fault(...steps: FaultStep[]): void;
   /** Sets what happens to a request when the queue is empty; `null` for nothing. */
   faultAlways(step: FaultStep | null): void;
   /** Moves the provider's clock on; effects that fall due on the way have landed on return. */

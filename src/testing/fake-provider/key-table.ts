@@ -50,26 +50,25 @@ export class KeyTable {
 
   /**
    * Ends an execution: keeps the answer, burns the key or frees it. `saved` overrides what the
-   * behaviour would do. Answers the verdict, for a journal.
+   * behaviour would do. Answers the verdict, for a journal; `null` if the table did not take it,
+   * because the key was forgotten meanwhile, or never reserved, and another request has it now.
    */
   finish(
     record: KeyRecord,
     answer: Answer,
     behaviour: ResolvedBehaviour,
     saved: boolean | undefined,
-  ): SavedKey {
+  ): SavedKey | null {
+    const current = this.#records.get(nameOf(record));
+    if (current !== undefined && current !== record) return null;
     const verdict = verdictOf(answer, behaviour, saved);
     const kept = verdict === "kept" ? answer : null;
-    const current = this.#records.get(nameOf(record));
-    // When the key was forgotten meanwhile and taken again, the newer record stays as it is.
-    if (current === undefined || current === record) {
-      if (verdict === "freed") {
-        this.#records.delete(nameOf(record));
-      } else {
-        record.verdict = verdict;
-        record.answer = kept;
-        this.#records.set(nameOf(record), record);
-      }
+    if (verdict === "freed") {
+      this.#records.delete(nameOf(record));
+    } else {
+      record.verdict = verdict;
+      record.answer = kept;
+      this.#records.set(nameOf(record), record);
     }
     const { account, key, fingerprint, firstArrivedAtMs } = record;
     return { account, key, fingerprint, firstArrivedAtMs, verdict, answer: kept };

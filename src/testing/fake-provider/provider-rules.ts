@@ -141,7 +141,7 @@ export class ProviderRules {
   }
 
   /** Appends fault steps to the queue; each create request takes one. */
-  fault(...steps: readonly FaultStep[]): void {
+  fault(...steps: FaultStep[]): void {
     this.#faults.push(...steps.map(checkFaultStep));
   }
 
@@ -251,7 +251,7 @@ export class ProviderRules {
 
   #finishKey(record: KeyRecord, answer: Answer, plan: FaultPlan): void {
     const saved = this.#keys.finish(record, answer, this.#behaviour, plan.outcome?.saved);
-    this.#journal?.key(saved);
+    if (saved !== null) this.#journal?.key(saved);
   }
 
   #naturalTwin(request: CreateRequest, body: JsonObject): LedgerRow | undefined {
@@ -307,10 +307,10 @@ export class ProviderRules {
 
   #restoreKeys(savedKeys: readonly SavedKey[]): void {
     // An effect without a verdict: the process was killed between the two lines of the journal.
+    const decided = new Set(savedKeys.map(({ account, key }) => JSON.stringify([account, key])));
     for (const row of this.#ledger) {
       const { account, key } = row;
-      if (key === null) continue;
-      if (savedKeys.some((saved) => saved.key === key && saved.account === account)) continue;
+      if (key === null || decided.has(JSON.stringify([account, key]))) continue;
       this.#keys.restore({
         account,
         key,

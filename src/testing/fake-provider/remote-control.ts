@@ -41,8 +41,8 @@ async function call<Value>(method: string, url: string, body?: object): Promise<
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
         response.on("end", () => {
-          const text = Buffer.concat(chunks).toString("utf8");
-          resolve({ status: response.statusCode ?? 0, text });
+          const whole = Buffer.concat(chunks).toString("utf8");
+          resolve({ status: response.statusCode ?? 0, text: whole });
         });
       });
       outgoing.on("error", reject);

@@ -99,7 +99,7 @@ class ProviderServer implements FakeProvider, RouteTarget {
     this.#rules.behave(change);
   }
 
-  fault(...steps: readonly FaultStep[]): void {
+  fault(...steps: FaultStep[]): void {
     this.#rules.fault(...steps);
   }
 
@@ -173,7 +173,8 @@ class ProviderServer implements FakeProvider, RouteTarget {
       const call = { last, query: url.searchParams, body: controlBody(body.text), account };
       send(response, await route(this, call));
     } catch (error) {
-      send(response, refuse(400, "bad_request", String(error)));
+      const isCallers = error instanceof TypeError || error instanceof URIError;
+      send(response, refuse(isCallers ? 400 : 500, "bad_request", String(error)));
     }
   }
 
@@ -229,7 +230,7 @@ function createRequest(
   };
 }
 
-/** The header's value; `null` when it is absent, empty or sent twice. */
+/** The header's value; `null` when it is absent or empty. */
 function headerOf(request: IncomingMessage, name: string): string | null {
   const value = request.headers[name];
   return typeof value === "string" && value !== "" ? value : null;

@@ -52,7 +52,7 @@ export class VirtualClock {
   }
 
   #nextDue(): [symbol, Wait] | undefined {
-    return [...this.#waits].sort(([, one], [, other]) => one.dueMs - other.dueMs)[0];
+    return [...this.#waits].toSorted(([, one], [, other]) => one.dueMs - other.dueMs)[0];
   }
 
   #end(id: symbol, nowMs: number): void {
