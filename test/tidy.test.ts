@@ -117,7 +117,7 @@ it("the stage table in ARCHITECTURE.md names files, statements, statuses, events
     for (const name of ticked(events)) expect(journalEvents, row).toContain(name);
     for (const name of ticked(codes)) expect(errorCodes, row).toContain(name);
   }
-  const told = new Set(rows.flatMap((row) => ticked(row.split("|")[6])));
+  const told = new Set(rows.flatMap((row) => ticked(row.split("|")[5])));
   const besides = ["operation.repeated", "operation.incident", "operation.purged"];
   expect([...told, ...besides].toSorted()).toEqual([...journalEvents].toSorted());
 });

@@ -40,12 +40,19 @@ function copy(value: unknown, path: string, parents: readonly object[]): Json {
 }
 
 function copyArray(values: readonly unknown[], path: string, parents: readonly object[]): Json {
-  const named = Object.keys(values).find((name) => !/^\d+$/.test(name));
+  if (Object.getPrototypeOf(values) !== Array.prototype) refuse(path, describe(values));
+  if (Object.getOwnPropertySymbols(values).length > 0) refuse(path, "a member named by a symbol");
+  const named = Object.getOwnPropertyNames(values).find(
+    (name) => name !== "length" && !/^\d+$/.test(name),
+  );
   if (named !== undefined) refuse(`${path}.${named}`, "a named member of an array");
   const result: Json[] = [];
   // An index loop, so that a hole is met as undefined and refused instead of skipped.
   for (let index = 0; index < values.length; index += 1) {
-    result.push(copy(values[index], `${path}[${index}]`, parents));
+    const at = `${path}[${index}]`;
+    const member = Object.getOwnPropertyDescriptor(values, index);
+    if (member?.get !== undefined || member?.set !== undefined) refuse(at, "a getter or setter");
+    result.push(copy(member?.value, at, parents));
   }
   return Object.freeze(result);
 }

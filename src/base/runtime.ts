@@ -33,11 +33,9 @@ export function startTimer(
   runtime: Runtime,
   spanMs: number,
 ): { rung: Promise<void>; stop(): void } {
-  let stop = (): void => {};
-  const rung = new Promise<void>((resolve) => {
-    stop = runtime.after(spanMs, resolve);
-  });
-  return { rung, stop };
+  const stops: (() => void)[] = [];
+  const rung = new Promise<void>((resolve) => stops.push(runtime.after(spanMs, resolve)));
+  return { rung, stop: () => stops.forEach((stop) => stop()) };
 }
 
 /** Resolves after the span, or at once when the signal aborts. */

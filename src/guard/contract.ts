@@ -62,7 +62,9 @@ export interface LookUpQuestion<Args> {
 
 /** How the provider can be asked what happened. */
 export interface LookUpContract<Args, Result> {
-  find(question: LookUpQuestion<Args>): Promise<LookUpAnswer<Result>> | LookUpAnswer<Result>;
+  readonly find: (
+    question: LookUpQuestion<Args>,
+  ) => Promise<LookUpAnswer<Result>> | LookUpAnswer<Result>;
   /** L: how long an effect may stay invisible. Absent: unknown, so "absent" never proves anything. */
   readonly lagMs?: number;
   /** "absent" after everything has settled is proof. Default false; needs `lagMs`. */

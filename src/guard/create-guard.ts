@@ -86,6 +86,12 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
 }
 
 function environmentOf(options: GuardOptions): GuardEnvironment {
+  if (options.keySecret?.length === 0) {
+    throw new NeverTwiceError(
+      "CONFIGURATION_INVALID",
+      "`keySecret` is empty: then anybody can compute keys.",
+    );
+  }
   return {
     store: options.store,
     runtime: options.runtime ?? systemRuntime,

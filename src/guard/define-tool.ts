@@ -5,7 +5,9 @@
  */
 import { formatSpan, isSpan } from "../base/duration.ts";
 import { NeverTwiceError } from "../base/errors.ts";
+import { checkedId } from "../intent/intent.ts";
 import type { BusinessFields, Normaliser } from "../intent/business-arguments.ts";
+import { wireKeyLengths } from "../intent/wire-key.ts";
 import { resendSpanMs, shortestLeaseMs } from "../ledger/window.ts";
 import { type Contract, type Terms, isResendSafe, termsOf } from "./contract.ts";
 import type {
@@ -39,7 +41,7 @@ export function defineTool<Args extends Fields, Field extends FieldName<Args>, R
   tool: GuardedTool<Args, Field, Result>,
 ): Tool<Result>;
 export function defineTool(tool: unknown): Tool {
-  const parts = tool as Record<string, unknown>;
+  const parts = (isObject(tool) ? tool : {}) as Record<string, unknown>;
   const name = requireText(parts, "name", "(unnamed)");
   const refuse = refuser(name);
   if (!isSchema(parts["arguments"])) refuse("`arguments` must be a Standard Schema validator");
@@ -77,8 +79,13 @@ function refuser(tool: string): Refuse {
 
 function requireText(parts: Record<string, unknown>, part: string, tool: string): string {
   const value = parts[part];
-  if (typeof value === "string" && value.trim() !== "") return value;
-  return refuser(tool)(`\`${part}\` is missing`);
+  if (typeof value !== "string" || value.trim() === "")
+    return refuser(tool)(`\`${part}\` is missing`);
+  try {
+    return checkedId(value, part);
+  } catch (error) {
+    return refuser(tool)((error as Error).message);
+  }
 }
 
 function isSchema(value: unknown): boolean {
@@ -86,8 +93,21 @@ function isSchema(value: unknown): boolean {
   return typeof schema?.["~standard"]?.validate === "function";
 }
 
+const guardedPartNames = [
+  "intent",
+  "businessArguments",
+  "contract",
+  "operation",
+  "scope",
+  "lookAlike",
+];
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 function refuseGuardedParts(parts: Record<string, unknown>, refuse: Refuse): void {
-  for (const part of ["intent", "businessArguments", "contract"]) {
+  for (const part of guardedPartNames) {
     if (parts[part] !== undefined) refuse(`\`${part}\` belongs to a non-idempotent tool only`);
   }
 }
@@ -100,7 +120,8 @@ function guardedParts(name: string, parts: Record<string, unknown>, refuse: Refu
   if (typeof contract !== "object" || contract === null) {
     return refuse("`contract` is missing: what does the downstream promise?");
   }
-  const terms = termsOf(contract as Contract<never, never>);
+  checkParts(contract, refuse);
+  const terms = termsOf(contract as unknown as Contract<never, never>);
   checkLimits(contract, terms, refuse);
   checkCapabilities(contract, terms, refuse);
   const scope = (parts["scope"] ?? "business") as GuardedParts["scope"];
@@ -139,6 +160,23 @@ function businessFields(declared: unknown, refuse: Refuse): BusinessFields {
   return new Map(entries as [string, Normaliser | true][]);
 }
 
+/** What the types refuse, and what a wrong wire key would come of. */
+function checkParts(contract: Contract<unknown, unknown>, refuse: Refuse): void {
+  const { key, lookUp } = contract;
+  if (lookUp !== undefined && !isObject(lookUp)) refuse("`contract.lookUp` must be an object");
+  for (const part of ["account", "endpoint"] as const) {
+    const value: unknown = contract[part];
+    if (value !== undefined && (typeof value !== "string" || value.trim() === ""))
+      refuse(`\`contract.${part}\` must be text that isn't blank`);
+  }
+  if (key === undefined) return;
+  if (!isObject(key)) return refuse("`contract.key` must be an object");
+  if (!Object.hasOwn(wireKeyLengths, key.shape))
+    refuse(`\`contract.key.shape\` must be one of ${Object.keys(wireKeyLengths).join(", ")}`);
+  if (key.uuidVersion !== undefined && ![4, 5, 8].includes(key.uuidVersion))
+    refuse("`contract.key.uuidVersion` must be 4, 5 or 8");
+}
+
 function checkLimits(contract: Contract<unknown, unknown>, terms: Terms, refuse: Refuse): void {
   const { bounds, policy, timeoutMs, leaseMs } = terms;
   const positive = {
@@ -166,12 +204,15 @@ function checkLimits(contract: Contract<unknown, unknown>, terms: Terms, refuse:
     if (!isSpan(value))
       refuse(`\`contract.${name}\` must be a number of at least zero, not ${String(value)}`);
   }
-  checkLease(terms, refuse);
+  checkLease(terms, contract.lookUp !== undefined, refuse);
 }
 
-function checkLease(terms: Terms, refuse: Refuse): void {
+function checkLease(terms: Terms, hasLookUp: boolean, refuse: Refuse): void {
   const { leaseMs, timeoutMs, lookUpTimeoutMs, renewLease } = terms;
-  const calls = { timeoutMs: renewLease ? 0 : timeoutMs, "lookUp.timeoutMs": lookUpTimeoutMs };
+  const calls = {
+    timeoutMs: renewLease ? 0 : timeoutMs,
+    "lookUp.timeoutMs": hasLookUp ? lookUpTimeoutMs : 0,
+  };
   for (const [name, callMs] of Object.entries(calls)) {
     const neededMs = shortestLeaseMs(callMs);
     if (leaseMs >= neededMs) continue;
@@ -223,10 +264,14 @@ function lookAlikeRule(
   refuse: Refuse,
 ): LookAlikeRule<string> | null {
   if (declared === undefined) return null;
+  if (!isObject(declared)) return refuse("`lookAlike` must be an object");
   if (declared.rule !== "warn" && declared.rule !== "hold")
     refuse('`lookAlike.rule` must be "warn" or "hold"');
   if (!isSpan(declared.windowMs) || declared.windowMs === 0)
     refuse("`lookAlike.windowMs` must be a number above zero");
+  const isList = declared.fields === undefined || Array.isArray(declared.fields);
+  if (!isList || declared.fields?.length === 0)
+    refuse("`lookAlike.fields` must name a business argument, or be left out");
   const unknown = declared.fields?.find((field) => !fields.has(field));
   if (unknown !== undefined)
     refuse(`\`lookAlike.fields\` names ${unknown}, which is no business argument`);

@@ -74,16 +74,19 @@ export async function prepare(
   const fields = await validateArguments(tool, args);
   const supersedes = context.supersedes;
   if (supersedes !== undefined) checkedId(supersedes.reason, "supersedes.reason");
+  const captured = captureArguments(fields, parts.fields);
   const identity = identify({
     tenant,
     workflowId: context.workflowId,
     stepId: context.stepId,
     operation: parts.operation,
     scope: parts.scope,
-    intent: parts.intent({ args: fields, trusted: context.trusted ?? {} }),
+    intent: parts.intent({
+      args: { ...fields, ...captured.value },
+      trusted: context.trusted ?? {},
+    }),
     supersedes: supersedes?.key,
   });
-  const captured = captureArguments(fields, parts.fields);
   const { account, endpoint } = parts.contract;
   const { key, algorithm } = deriveKey(identity, env.keySecret);
   return {

@@ -98,13 +98,16 @@ export interface GuardedTool<
   /** How wide the intent is unique. Default `business`: two runs and two agents collide (R1). */
   readonly scope?: Scope;
   /** What the business wants done once, from trusted ids. Never from text that a model wrote (R2). */
-  intent(source: IntentSource<Args>): Intent;
+  readonly intent: (source: IntentSource<Args>) => Intent;
   /** The arguments that the effect depends on. The others are neither hashed nor sent (R3). */
   readonly businessArguments: BusinessArguments<Args, Field>;
   readonly contract: Contract<Readonly<Pick<Args, Field>>, Result>;
-  readonly lookAlike?: LookAlikeRule<Field>;
+  readonly lookAlike?: LookAlikeRule<NoInfer<Field>>;
   /** Gets the business arguments, frozen: on a resend exactly those of the first request (R17). */
-  execute(args: Readonly<Pick<Args, Field>>, call: ExecuteCall): Promise<Result> | Result;
+  readonly execute: (
+    args: Readonly<Pick<Args, NoInfer<Field>>>,
+    call: ExecuteCall,
+  ) => Promise<Result> | Result;
 }
 
 /** A registered tool of any kind. `Result` is what `guard.run` gives back. */

@@ -5,6 +5,7 @@
  * @module
  */
 import { canonicalJson } from "../base/canonical-json.ts";
+import { NeverTwiceError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/plain-json.ts";
 
 /** Brings one field to its one spelling, e.g. `"#8812"` to `"8812"`. Must be pure and idempotent. */
@@ -30,13 +31,24 @@ export function captureArguments(
   args: Readonly<Record<string, unknown>>,
   fields: BusinessFields,
 ): CapturedArguments {
-  const picked: Record<string, Json> = {};
+  const picked = Object.create(null) as Record<string, Json>;
   for (const [name, normaliser] of fields) {
     const value = Object.hasOwn(args, name) ? args[name] : undefined;
     if (value === undefined) continue;
-    picked[name] = normaliser === true ? (value as Json) : normaliser(value as Json);
+    const one: unknown = normaliser === true ? value : normaliser(value as Json);
+    if (one === undefined) throw lostValue(name);
+    picked[name] = one as Json;
   }
   return restoreArguments(canonicalJson(picked));
+}
+
+/** A field that is neither hashed nor sent would make two different effects look like one. */
+function lostValue(name: string): NeverTwiceError {
+  return new NeverTwiceError(
+    "UNSUPPORTED_ARGUMENT",
+    `Only plain JSON can be guarded, but $.${name} is undefined after its normaliser. Nothing was recorded and nothing was sent.`,
+    { details: { path: `$.${name}`, reason: "undefined after its normaliser" } },
+  );
 }
 
 /** Reads captured arguments back from their stored canonical JSON. */

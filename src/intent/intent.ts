@@ -90,11 +90,18 @@ function checkedIntent(intent: unknown): Json {
   if (typeof intent !== "object" || intent === null || Array.isArray(intent)) {
     return refuse("intent", `is ${intent === null ? "null" : typeof intent}`);
   }
-  for (const [name, value] of Object.entries(intent)) {
-    // An id that is undefined is a forgotten id, not an absent one.
-    if (value === undefined) refuse(`intent.${name}`, "is undefined");
+  const plain = asPlainJson(intent);
+  refuseForgotten(intent, "intent");
+  return checkedPart(plain, "intent");
+}
+
+/** A member that is undefined is a forgotten id, not an absent one; the plain copy has lost it. */
+function refuseForgotten(value: unknown, path: string): void {
+  if (value === undefined) refuse(path, "is undefined");
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    refuseForgotten(member, Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`);
   }
-  return checkedPart(asPlainJson(intent), "intent");
 }
 
 function asPlainJson(intent: object): Json {
@@ -115,9 +122,11 @@ function checkedPart(value: Json, path: string): Json {
   }
   const entries = Object.entries(value as JsonObject);
   if (entries.length === 0) refuse(path, "is empty");
-  return Object.fromEntries(
+  const checked = new Map(
     entries.map(([name, part]) => [checkedId(name, path), checkedPart(part, `${path}.${name}`)]),
   );
+  if (checked.size < entries.length) refuse(path, "holds two names that are one in NFC");
+  return Object.fromEntries(checked);
 }
 
 function refuse(part: string, reason: string): never {
