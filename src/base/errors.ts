@@ -69,6 +69,27 @@ export function isNeverTwiceError(error: unknown, code?: ErrorCode): error is Ne
   return code === undefined || (error as { code?: unknown }).code === code;
 }
 
+/** What was thrown, in words; works for whatever can be thrown, and gives text that can be stored. */
+export function errorText(error: unknown): string {
+  return storableText(readText(error).slice(0, 2000));
+}
+
+function readText(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return `thrown: ${String(error)}`;
+    return typeof error.message === "string" && error.message !== ""
+      ? error.message
+      : String(error.name);
+  } catch {
+    return "thrown: something that can't be read";
+  }
+}
+
+/** Without what databases refuse in text: NUL and lone surrogates. */
+export function storableText(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
+}
+
 /** A broken invariant of ours: a defect, never caught by the guard. */
 export class InvariantError extends Error {
   override readonly name = "InvariantError";

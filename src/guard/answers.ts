@@ -5,7 +5,7 @@
  * @module
  */
 import { formatSpan } from "../base/duration.ts";
-import { NeverTwiceError } from "../base/errors.ts";
+import { NeverTwiceError, errorText } from "../base/errors.ts";
 import type { JsonObject } from "../base/plain-json.ts";
 import { differingFields, restoreArguments } from "../intent/business-arguments.ts";
 import type { OperationRecord } from "../ledger/record.ts";
@@ -161,10 +161,13 @@ export function outcomeUnknown(
 /** A person has to decide. */
 export function needsReview(record: OperationRecord, cause?: NeverTwiceError): NeverTwiceError {
   const reason = record.incident ?? record.reviewReason ?? "no reason given";
+  const known =
+    record.attempts === 0
+      ? `Nothing was sent for this intent: before that, a person has been asked (${reason}) and has not decided yet.`
+      : `Whether this intent took effect can't be settled by any rule (${reason}); a person has been asked and has not decided yet. This call sent nothing.`;
   return new NeverTwiceError(
     "NEEDS_REVIEW",
-    `Whether this intent took effect can't be settled by any rule (${reason}); a person has been asked and has not decided yet. This call sent nothing. ` +
-      `The same call is safe and will bring the decision; a changed call, or a new intent for the same matter, is not safe. Key ${record.key}.`,
+    `${known} The same call is safe and will bring the decision; a changed call, or a new intent for the same matter, is not safe. Key ${record.key}.`,
     { key: record.key, cause, details: { ...facts(record), reason } },
   );
 }
@@ -191,7 +194,7 @@ export function keyExpired(record: OperationRecord): NeverTwiceError {
 export function recordCorrupt(record: OperationRecord, reason: string): NeverTwiceError {
   return new NeverTwiceError(
     "RECORD_CORRUPT",
-    `The stored operation can't be read (${reason}), so whether this intent took effect is not known. It was not run again and is open for review. Key ${record.key}.`,
+    `The stored operation can't be read (${reason}), so whether this intent took effect is not known. It was not run again and is open for review. The same call is safe and gives this same answer until a person has decided; a changed call, or a new intent for the same matter, is not safe. Key ${record.key}.`,
     { key: record.key, details: { reason } },
   );
 }
@@ -200,7 +203,7 @@ export function recordCorrupt(record: OperationRecord, reason: string): NeverTwi
 export function notSent(record: OperationRecord, cause: unknown): NeverTwiceError {
   return new NeverTwiceError(
     "NOT_SENT",
-    `This call's request did not leave (${messageOf(cause)}), and no earlier request is on its way: no effect exists from it. The same call is safe. Key ${record.key}.`,
+    `This call's request did not leave (${errorText(cause)}), and no earlier request is on its way: no effect exists from it. The same call is safe. Key ${record.key}.`,
     { key: record.key, cause, details: facts(record) },
   );
 }
@@ -221,12 +224,6 @@ export function aborted(cause: unknown): NeverTwiceError {
     "The caller withdrew before anything was recorded. Nothing was sent. The same call is safe.",
     { cause },
   );
-}
-
-/** What an error says, whatever was thrown. */
-export function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name;
-  return `thrown: ${String(error)}`;
 }
 
 function facts(record: OperationRecord): Record<string, unknown> {

@@ -66,6 +66,10 @@ function claimParams(env: GuardEnvironment, call: PreparedCall): ClaimParams {
     detail: JSON.stringify({
       acquisition: call.acquisitionId,
       fingerprint: call.fingerprint,
+      // Then the fingerprint covers more than tool and arguments, and an audit can't recompute it.
+      ...(parts.contract.account === undefined && parts.contract.endpoint === undefined
+        ? {}
+        : { scoped: true }),
       ...(context.workflowId === undefined ? {} : { workflowId: context.workflowId }),
       ...(context.stepId === undefined ? {} : { stepId: context.stepId }),
       ...(context.supersedes === undefined ? {} : { supersedes: context.supersedes }),

@@ -109,7 +109,7 @@ export interface Contract<Args, Result> {
   readonly endpoint?: string;
   /** A larger result is not stored. Default 256 KiB. */
   readonly maxResultBytes?: number;
-  /** Armed sends under one provider key before a person is asked. Default 5. */
+  /** Armed sends in all before a person is asked. Default 5. */
   readonly maxAttempts?: number;
   /** How long an unsure look-up is asked again before a person is. Default 1 h. */
   readonly giveUpAfterMs?: number;

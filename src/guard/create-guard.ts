@@ -97,9 +97,18 @@ function environmentOf(options: GuardOptions): GuardEnvironment {
     runtime: options.runtime ?? systemRuntime,
     keySecret: options.keySecret,
     retentionMs: options.retentionMs ?? days(45),
-    warn: (warning) => options.onWarning?.(warning),
+    warn: (warning) => warnQuietly(options, warning),
     reach: (point) => options.onPoint?.(point),
   };
+}
+
+/** Whoever receives warnings can't take an outcome back. */
+function warnQuietly(options: GuardOptions, warning: Warning): void {
+  try {
+    options.onWarning?.(warning);
+  } catch {
+    // The receiver's own trouble: an outcome must reach its caller all the same.
+  }
 }
 
 function register(tools: Map<string, Tool>, tool: Tool): void {

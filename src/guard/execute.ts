@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { assert } from "../base/errors.ts";
 import { pause } from "../base/runtime.ts";
+import type { OperationRecord } from "../ledger/record.ts";
 import { maySendNow } from "../ledger/window.ts";
 import type { Armed } from "./arm.ts";
 import type { GuardEnvironment } from "./environment.ts";
@@ -86,7 +88,7 @@ function executeCall(
   return Object.freeze({
     tenant: record.tenant,
     key: record.key,
-    wireKey: record.wireKey ?? record.key,
+    wireKey: armedWireKey(record),
     signal,
     beforeWrite: () => {
       if (signal.aborted) throw mark(new Error("the call was given up before the write"), false);
@@ -95,6 +97,11 @@ function executeCall(
     notSent: (cause?: unknown) =>
       mark(new Error("nothing was written to the socket", { cause }), false),
   });
+}
+
+function armedWireKey(record: OperationRecord): string {
+  assert(record.wireKey !== null, "an armed attempt has its wire key");
+  return record.wireKey;
 }
 
 function isLate(env: GuardEnvironment, armed: Armed): boolean {

@@ -6,7 +6,6 @@
  */
 import { unreachable } from "../base/errors.ts";
 import { pause } from "../base/runtime.ts";
-import { restoreArguments } from "../intent/business-arguments.ts";
 import { decide } from "../ledger/decide.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import {
@@ -24,7 +23,7 @@ import type { PreparedCall } from "./prepare.ts";
 import { reconcile, revisit, sendFirst } from "./reconcile.ts";
 import { recordIntent } from "./record-intent.ts";
 import { takeOver } from "./take-over.ts";
-import type { Turn } from "./turn.ts";
+import { type Turn, storedArguments } from "./turn.ts";
 
 /** How often a row may change under us before the caller is told to come again. */
 const maxRounds = 20;
@@ -129,7 +128,7 @@ function turnOf(
     parts,
     record: owned.record,
     leaseEndsAtMonotonicMs: owned.askedAtMonotonicMs + parts.terms.leaseMs,
-    arguments: restoreArguments(owned.record.arguments ?? call.arguments.text),
+    arguments: storedArguments(owned.record),
     signal: context.signal,
     warnings: [],
   };

@@ -23,22 +23,18 @@ export function startLimits(env: GuardEnvironment, armed: Armed): Limits {
   const { timeoutMs, renewLease } = turn.parts.terms;
   const controller = new AbortController();
   const stops: (() => void)[] = [];
-  let reach = (_reason: string): void => {};
+  const { signal } = controller;
+  const reach = (reason: string): void => controller.abort(new Error(reason));
   const reached = new Promise<string>((resolve) => {
-    reach = (reason) => {
-      controller.abort(new Error(reason));
-      resolve(reason);
-    };
+    signal.addEventListener("abort", () => resolve((signal.reason as Error).message));
   });
   stops.push(env.runtime.after(timeoutMs, () => reach(`no answer within ${timeoutMs} ms`)));
-  if (turn.signal !== undefined) {
-    const { signal } = turn;
-    const withdraw = (): void => reach("the caller withdrew after the request was sent");
-    signal.addEventListener("abort", withdraw);
-    stops.push(() => signal.removeEventListener("abort", withdraw));
-  }
-  if (renewLease) stops.push(keepLease(env, armed, (reason) => reach(reason)));
-  return { signal: controller.signal, reached, stop: () => stops.forEach((stop) => stop()) };
+  const caller = turn.signal;
+  const withdraw = (): void => reach("the caller withdrew after the request was sent");
+  caller?.addEventListener("abort", withdraw);
+  stops.push(() => caller?.removeEventListener("abort", withdraw));
+  if (renewLease) stops.push(keepLease(env, armed, reach));
+  return { signal, reached, stop: () => stops.forEach((stop) => stop()) };
 }
 
 /**
@@ -53,17 +49,20 @@ function keepLease(
   const { turn } = armed;
   const { leaseMs } = turn.parts.terms;
   let stopped = false;
-  let cancelRenewal = (): void => {};
-  let cancelEnd = (): void => {};
+  const cancels = new Map<"renewal" | "end", () => void>();
   const end = (askedAtMs: number): void => {
-    cancelEnd();
+    cancels.get("end")?.();
     const leftMs = askedAtMs + leaseMs - leaseSlackMs / 2 - env.runtime.monotonicMs();
-    cancelEnd = env.runtime.after(Math.max(0, leftMs), () =>
-      lose("the lease could not be renewed"),
+    cancels.set(
+      "end",
+      env.runtime.after(Math.max(0, leftMs), () => lose("the lease could not be renewed")),
     );
   };
   const renewLater = (): void => {
-    cancelRenewal = env.runtime.after(leaseMs / 3, () => void renew());
+    cancels.set(
+      "renewal",
+      env.runtime.after(leaseMs / 3, () => void renew()),
+    );
   };
   const renew = async (): Promise<void> => {
     const askedAtMs = env.runtime.monotonicMs();
@@ -77,8 +76,7 @@ function keepLease(
   renewLater();
   return () => {
     stopped = true;
-    cancelRenewal();
-    cancelEnd();
+    for (const cancel of cancels.values()) cancel();
   };
 }
 

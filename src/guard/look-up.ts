@@ -4,10 +4,10 @@
  * @module
  */
 import { canonicalJson } from "../base/canonical-json.ts";
+import { errorText } from "../base/errors.ts";
 import type { JsonObject } from "../base/plain-json.ts";
 import { startTimer } from "../base/runtime.ts";
 import type { Finding } from "../ledger/decide.ts";
-import { messageOf } from "./answers.ts";
 import type { FoundEffect, LookUpAnswer, LookUpContract } from "./contract.ts";
 import type { GuardEnvironment } from "./environment.ts";
 import { type Turn, pointOf } from "./turn.ts";
@@ -31,7 +31,12 @@ export async function lookUp(env: GuardEnvironment, turn: Turn): Promise<LookedU
   await env.reach(pointOf(turn, "before-look-up"));
   const answer = await ask(env, turn, contract);
   await env.reach(pointOf(turn, "after-look-up"));
-  return interpret(turn, answer);
+  try {
+    return interpret(turn, answer);
+  } catch (error) {
+    // An answer that can't be read is none.
+    return unsure(`the look-up's answer can't be read: ${errorText(error)}`);
+  }
 }
 
 async function ask(
@@ -47,7 +52,7 @@ async function ask(
     return { answer: "unsure", reason: `no answer within ${lookUpTimeoutMs} ms` };
   });
   const asking = (async () => contract.find(questionOf(turn, controller.signal)))().catch(
-    (error: unknown): LookUpAnswer<unknown> => ({ answer: "unsure", reason: messageOf(error) }),
+    (error: unknown): LookUpAnswer<unknown> => ({ answer: "unsure", reason: errorText(error) }),
   );
   try {
     return await Promise.race([asking, tooSlow]);
@@ -61,11 +66,12 @@ function questionOf(
   signal: AbortSignal,
 ): Parameters<LookUpContract<unknown, unknown>["find"]>[0] {
   const { tenant, key, generation, wireKey } = turn.record;
-  const older = Array.from({ length: generation }, (_, index) =>
-    turn.parts.terms.wireKeyOf(key, generation - 1 - index),
+  const { terms } = turn.parts;
+  const derived = Array.from({ length: generation + 1 }, (_, index) =>
+    terms.wireKeyOf(key, generation - index),
   );
-  const newest = wireKey ?? turn.parts.terms.wireKeyOf(key, generation);
-  const wireKeys = [newest, ...older.filter((each) => each !== newest)];
+  // The one captured at the last arm comes first, should the tool derive another one by now.
+  const wireKeys = [...new Set([...(wireKey === null ? [] : [wireKey]), ...derived])];
   return { tenant, key, wireKeys, arguments: turn.arguments.value, signal };
 }
 
@@ -87,7 +93,7 @@ function interpretFound(
   turn: Turn,
   effects: readonly FoundEffect<unknown>[] | undefined,
 ): LookedUp {
-  const [effect, ...others] = effects ?? [];
+  const [effect, ...others] = [...(effects ?? [])];
   if (effect === undefined) return unsure("the look-up says found, but names no effect");
   if (others.length > 0) {
     const ids = [effect, ...others].map((found) => found.providerId ?? "one without an id");

@@ -87,7 +87,6 @@ export async function prepare(
     }),
     supersedes: supersedes?.key,
   });
-  const { account, endpoint } = parts.contract;
   const { key, algorithm } = deriveKey(identity, env.keySecret);
   return {
     tool,
@@ -96,12 +95,22 @@ export async function prepare(
     key,
     keyAlgorithm: algorithm,
     intent: canonicalJson(identity),
-    fingerprint: fingerprintOf({ tool: tool.name, arguments: captured.value, account, endpoint }),
+    fingerprint: fingerprintFor(tool, parts, captured),
     arguments: captured,
     lookAlike: lookAlikeMark(parts, captured),
     acquisitionId: env.runtime.randomId(),
     context,
   };
+}
+
+/** The fingerprint of business arguments under the tool as it is declared now. */
+export function fingerprintFor(
+  tool: Tool,
+  parts: GuardedParts,
+  captured: CapturedArguments,
+): string {
+  const { account, endpoint } = parts.contract;
+  return fingerprintOf({ tool: tool.name, arguments: captured.value, account, endpoint });
 }
 
 function lookAlikeMark(parts: GuardedParts, captured: CapturedArguments): string | null {

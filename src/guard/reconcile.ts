@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assert, isNeverTwiceError } from "../base/errors.ts";
+import { assert, errorText, isNeverTwiceError } from "../base/errors.ts";
 import { type NextStep, decideNext, nothingSent } from "../ledger/decide.ts";
 import { sweepBackOffMs } from "../ledger/window.ts";
 import { type Outcome, needsReview, outcomeUnknown } from "./answers.ts";
@@ -14,6 +14,7 @@ import { execute } from "./execute.ts";
 import { findLookAlike } from "./look-alike.ts";
 import { type LookedUp, lookUp, nothingToFind } from "./look-up.ts";
 import { escalate } from "./review.ts";
+import { storeError } from "./serialise.ts";
 import { type Doubt, answerStale, complete, fail, markUnknown, settle } from "./settle.ts";
 import { type Turn, fenced } from "./turn.ts";
 
@@ -128,7 +129,8 @@ function doubtOf(
   const { reason, untilMs } = step;
   const sweepAfterMs = Math.max(untilMs - times.nowMs, sweepBackOffMs(turn.record.sweeps));
   const event = found.finding.kind === "absent" ? "operation.absent" : "operation.unsure";
-  return { reason, cause: new Error(reason), sweepAfterMs, event };
+  const said = found.finding.kind === "unsure" ? found.finding.reason : reason;
+  return { reason, cause: new Error(said), sweepAfterMs, event };
 }
 
 /**
@@ -177,8 +179,9 @@ async function armAgain(
   const record = await env.store.release({
     ...fenced(turn),
     attempts: turn.record.attempts,
-    error: JSON.stringify({ message: (cause as Error).message }),
-    detail: JSON.stringify({ reason: (cause as Error).message }),
+    error: storeError(cause),
+    sweepAfterMs: 0,
+    detail: JSON.stringify({ reason: errorText(cause) }),
   });
   return record === undefined ? undefined : arm(env, { ...turn, record }, firstSend);
 }

@@ -21,8 +21,18 @@ export async function recordIntent(env: GuardEnvironment, call: PreparedCall): P
   const { tenant } = call;
   const { key, reason } = supersedes;
   const detail = JSON.stringify({ supersededBy: call.key, reason });
-  const recorded = await env.store.recordIntent({ tenant, key, supersededBy: call.key, detail });
-  if (recorded === undefined) throw refusal(key, await env.store.read({ tenant, key }));
+  const params = { tenant, key, supersededBy: call.key, detail };
+  if ((await env.store.recordIntent(params)) !== undefined) return;
+  const old = await env.store.read({ tenant, key });
+  // It may have settled between the two statements; then it can be replaced after all.
+  const settledNow = old !== undefined && isReplaceable(old) && old.supersededBy === null;
+  if (settledNow && (await env.store.recordIntent(params)) !== undefined) return;
+  throw refusal(key, old);
+}
+
+/** Settled, and by nothing contradicted (R14). */
+function isReplaceable(old: OperationRecord): boolean {
+  return isTerminal(old.status) && old.incident === null;
 }
 
 function refusal(key: string, old: OperationRecord | undefined): NeverTwiceError {
@@ -35,7 +45,7 @@ function refusal(key: string, old: OperationRecord | undefined): NeverTwiceError
       },
     );
   }
-  if (isTerminal(old.status)) {
+  if (isReplaceable(old) && old.supersededBy !== null) {
     return new NeverTwiceError(
       "INTENT_INVALID",
       `The intent with key ${key} is already replaced by the one with key ${old.supersededBy}. Nothing was sent.`,
@@ -44,7 +54,7 @@ function refusal(key: string, old: OperationRecord | undefined): NeverTwiceError
   }
   return new NeverTwiceError(
     "INTENT_UNSETTLED",
-    `The intent with key ${key} can't be replaced yet: it is ${old.status}, so it may still take effect. This call sent nothing. The same call is safe later, once that outcome is settled.`,
+    `The intent with key ${key} can't be replaced yet: it is ${old.status}${old.incident === null ? "" : " with an incident"}, so what it did is not settled. This call sent nothing. The same call is safe later, once that outcome is settled.`,
     { key, details: { status: old.status } },
   );
 }

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { NeverTwiceError } from "../base/errors.ts";
+import { NeverTwiceError, storableText } from "../base/errors.ts";
 import type { Json } from "../base/plain-json.ts";
 import { checkedId } from "../intent/intent.ts";
-import type { OperationRecord } from "../ledger/record.ts";
+import { type OperationRecord, findRecordFault } from "../ledger/record.ts";
 import type { ResolveParams, Store } from "../ledger/store.ts";
 import { type Outcome, needsReview, windowClosed } from "./answers.ts";
 import type { GuardEnvironment } from "./environment.ts";
@@ -67,10 +67,11 @@ const statusOf = {
 export async function resolve(store: Store, resolution: Resolution): Promise<OperationRecord> {
   const { tenant, key, version, decision } = resolution;
   const by = checkedId(resolution.by, "by");
-  const why = checkedId(resolution.why, "why");
+  const why = checkedReason(resolution.why);
+  if (!Object.hasOwn(statusOf, decision)) throw unknownDecision(decision);
   const status = statusOf[decision];
-  if (status === undefined) throw unknownDecision(decision);
   const happened = decision === "happened";
+  const seen = await store.read({ tenant, key });
   const stored = happened ? storeResult(resolution.result, Number.MAX_SAFE_INTEGER) : null;
   const record = await store.resolve({
     tenant,
@@ -85,14 +86,27 @@ export async function resolve(store: Store, resolution: Resolution): Promise<Ope
         ? storeError(new Error(`${by} decided that it did not happen: ${why}`))
         : null,
     runAgain: decision === "run-again",
+    repair: seen !== undefined && findRecordFault(seen) !== undefined,
     detail: JSON.stringify({
       decision,
       by,
       why,
       ...(stored === null ? {} : { result: resultDigest(stored) }),
+      ...(happened && resolution.providerId !== undefined
+        ? { providerId: resolution.providerId }
+        : {}),
     }),
   });
   return record ?? refuse(store, resolution);
+}
+
+/** People write reasons in lines and paragraphs. */
+function checkedReason(why: unknown): string {
+  if (typeof why === "string" && why.trim() !== "") return storableText(why);
+  throw new NeverTwiceError(
+    "INTENT_INVALID",
+    "A decision needs a reason: `why` is missing or blank. Nothing was recorded.",
+  );
 }
 
 function unknownDecision(decision: unknown): NeverTwiceError {

@@ -5,7 +5,7 @@
  * @module
  */
 import { canonicalJson, sha256Hex } from "../base/canonical-json.ts";
-import { isNeverTwiceError } from "../base/errors.ts";
+import { errorText, isNeverTwiceError, storableText } from "../base/errors.ts";
 import type { ResultKind } from "../ledger/record.ts";
 import type { OmittedResult } from "./answers.ts";
 
@@ -34,7 +34,7 @@ function omit(note: OmittedResult): StoredResult {
 
 function unstorable(error: unknown): OmittedResult {
   if (!isNeverTwiceError(error, "UNSUPPORTED_ARGUMENT"))
-    return { reason: `it can't be read: ${describe(error)}` };
+    return { reason: `it can't be read: ${errorText(error)}` };
   const { path, reason } = error.details as { path: string; reason: string };
   return { reason: `it is not plain JSON: ${reason}`, path };
 }
@@ -46,28 +46,19 @@ export function resultDigest(stored: StoredResult): string {
 
 /** An error as it goes into the row: whatever was thrown, this works. */
 export function storeError(error: unknown): string {
-  const { name, code, status } = (
-    typeof error === "object" && error !== null ? error : {}
-  ) as Record<string, unknown>;
-  return JSON.stringify({
-    message: describe(error),
-    ...(typeof name === "string" ? { name } : {}),
-    ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
-    ...(typeof status === "number" ? { status } : {}),
-  });
+  return JSON.stringify({ message: errorText(error), ...identifiers(error) });
 }
 
-function describe(error: unknown): string {
-  const text = textOf(error);
-  // Stored as text in databases that refuse both.
-  return text.replaceAll("\0", "").toWellFormed().slice(0, 2000);
-}
-
-function textOf(error: unknown): string {
+function identifiers(error: unknown): Record<string, string | number> {
   try {
-    if (error instanceof Error) return error.message === "" ? error.name : error.message;
-    return `thrown: ${String(error)}`;
+    const { name, code, status } = Object(error) as Record<string, unknown>;
+    return {
+      ...(typeof name === "string" ? { name: storableText(name) } : {}),
+      ...(typeof code === "string" ? { code: storableText(code) } : {}),
+      ...(typeof code === "number" ? { code } : {}),
+      ...(typeof status === "number" ? { status } : {}),
+    };
   } catch {
-    return "thrown: something that can't be read";
+    return {};
   }
 }

@@ -3,16 +3,15 @@
  *
  * @module
  */
-import { assert, isNeverTwiceError } from "../base/errors.ts";
+import { assert, errorText, isNeverTwiceError, storableText } from "../base/errors.ts";
 import { pause } from "../base/runtime.ts";
 import { mayFail } from "../ledger/decide.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import type { CompleteParams, MarkUnknownParams } from "../ledger/store.ts";
-import { leaseSlackMs, quietSpanMs } from "../ledger/window.ts";
+import { leaseSlackMs, quietSpanMs, sweepBackOffMs } from "../ledger/window.ts";
 import {
   type Outcome,
   leaseLost,
-  messageOf,
   needsReview,
   notSent,
   operationFailed,
@@ -53,12 +52,15 @@ export async function settle(
   }
 }
 
+/** What others say of an error may read like an answer; to the caller it is none (R29). */
+const provesNothing = "the call ended with an error that proves nothing";
+
 function settleError(env: GuardEnvironment, turn: Turn, error: unknown): Promise<Outcome<unknown>> {
   const errorClass = classify(turn, error);
   if (errorClass === "not-executed") return release(env, turn, error);
   const definitive = errorClass === "definitive" && mayFail(turn.record, turn.parts.terms.policy);
   if (definitive) return fail(env, turn, error, null);
-  return markUnknown(env, turn, { reason: messageOf(error), cause: error });
+  return markUnknown(env, turn, { reason: provesNothing, cause: error });
 }
 
 /** A classifier that throws has proved nothing. */
@@ -89,7 +91,7 @@ export async function complete(
     );
   } catch (error) {
     const { tenant, key } = params;
-    env.warn({ tenant, key, message: `a success could not be recorded: ${messageOf(error)}` });
+    env.warn({ tenant, key, message: `a success could not be recorded: ${errorText(error)}` });
     return unrecordedOutcome(turn.record, success.value);
   }
   await env.reach(pointOf(turn, "after-settle"));
@@ -160,12 +162,17 @@ function isSameEffect(stored: OperationRecord, params: CompleteParams): boolean 
 function completeParams(turn: Turn, success: Success): CompleteParams {
   const { tenant, key } = turn.record;
   const stored = storeResult(success.value, turn.parts.terms.maxResultBytes);
-  const providerId = success.providerId ?? null;
+  const providerId = storableId(success.providerId);
   const detail = JSON.stringify({
     result: resultDigest(stored),
     ...(providerId === null ? {} : { providerId }),
   });
   return { tenant, key, ...stored, providerId, event: success.event, detail };
+}
+
+/** An id that can't be stored must not keep an operation from being DONE. */
+function storableId(id: unknown): string | null {
+  return typeof id === "string" || typeof id === "number" ? storableText(String(id)) : null;
 }
 
 function successOf(turn: Turn, value: unknown): Success {
@@ -198,7 +205,7 @@ export async function fail(
   };
   const record = await insist(env, turn, () => env.store.fail(params));
   await env.reach(pointOf(turn, "after-settle"));
-  if (record === undefined) return answerStale(env, turn, messageOf(error), error);
+  if (record === undefined) return answerStale(env, turn, provesNothing, error);
   throw operationFailed(record);
 }
 
@@ -240,14 +247,15 @@ async function release(
     ...fenced(turn),
     attempts: turn.record.attempts,
     error: storeError(error),
-    detail: JSON.stringify({ reason: messageOf(error) }),
+    sweepAfterMs: sweepBackOffMs(turn.record.sweeps),
+    detail: JSON.stringify({ reason: errorText(error) }),
   };
   const record = await insist(env, turn, () => env.store.release(params));
   await env.reach(pointOf(turn, "after-settle"));
-  if (record === undefined) return answerStale(env, turn, messageOf(error), error);
+  if (record === undefined) return answerStale(env, turn, provesNothing, error);
   throw record.attempts === 0
     ? notSent(record, error)
-    : outcomeUnknown(record, messageOf(error), 1000, error);
+    : outcomeUnknown(record, "this call sent nothing, but an earlier one did", 1000, error);
 }
 
 /** Our token is stale: somebody else wrote since. What the row says is the answer (R12, R16). */
@@ -284,7 +292,7 @@ function mergeLater(env: GuardEnvironment, turn: Turn, later: Promise<Ended>): v
     env.warn({
       tenant,
       key,
-      message: `a late success was not what is stored: ${messageOf(error)}`,
+      message: `a late success was not what is stored: ${errorText(error)}`,
     });
   });
 }

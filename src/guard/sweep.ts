@@ -3,16 +3,17 @@
  *
  * @module
  */
-import { isNeverTwiceError } from "../base/errors.ts";
-import { restoreArguments } from "../intent/business-arguments.ts";
-import { findRecordFault } from "../ledger/record.ts";
-import type { OperationRecord } from "../ledger/record.ts";
-import { messageOf } from "./answers.ts";
+import { errorText, isNeverTwiceError } from "../base/errors.ts";
+import { isOverdue } from "../ledger/decide.ts";
+import { type OperationRecord, findRecordFault } from "../ledger/record.ts";
 import type { GuardEnvironment } from "./environment.ts";
 import { flagCorrupt } from "./flag-corrupt.ts";
+import { fingerprintFor } from "./prepare.ts";
 import { reconcile } from "./reconcile.ts";
+import { escalate } from "./review.ts";
 import { takeOver } from "./take-over.ts";
 import type { Tool } from "./tool.ts";
+import { type Turn, storedArguments } from "./turn.ts";
 
 /** What became of one operation in a sweep. */
 export interface Swept {
@@ -52,7 +53,7 @@ async function sweepOne(
     env.warn({
       tenant: seen.tenant,
       key: seen.key,
-      message: `the sweep stopped here: ${messageOf(error)}`,
+      message: `the sweep stopped here: ${errorText(error)}`,
     });
     return "error";
   }
@@ -67,17 +68,28 @@ async function reconcileOne(
   if (fault !== undefined) await flagCorrupt(env, seen, fault);
   const parts = tool?.guarded;
   if (tool === undefined || parts === undefined || parts === null) return "skipped";
-  const acquisitionId = env.runtime.randomId();
-  const taken = await takeOver(env, seen, acquisitionId, parts.terms.leaseMs);
+  const fits = fingerprintFor(tool, parts, storedArguments(seen)) === seen.fingerprint;
+  if (!fits && !isOverdue(seen, parts.terms.policy)) return skipChanged(env, seen);
+  const taken = await takeOver(env, seen, env.runtime.randomId(), parts.terms.leaseMs);
   if (taken === undefined) return "skipped";
-  const outcome = await reconcile(env, {
+  const turn: Turn = {
     tool,
     parts,
     record: taken.record,
     leaseEndsAtMonotonicMs: taken.askedAtMonotonicMs + parts.terms.leaseMs,
-    arguments: restoreArguments(taken.record.arguments ?? "{}"),
+    arguments: storedArguments(taken.record),
     signal: undefined,
     warnings: [],
-  });
+  };
+  const outcome = fits ? await reconcile(env, turn) : await escalate(env, turn, changed);
   return outcome.status;
+}
+
+const changed =
+  "the tool is declared for another account or endpoint by now, so it can't be asked or sent to";
+
+/** Another account or endpoint knows nothing of this operation. A worker with the old declaration may. */
+function skipChanged(env: GuardEnvironment, seen: OperationRecord): string {
+  env.warn({ tenant: seen.tenant, key: seen.key, message: `not swept: ${changed}` });
+  return "skipped";
 }

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { CapturedArguments } from "../intent/business-arguments.ts";
+import { assert } from "../base/errors.ts";
+import { type CapturedArguments, restoreArguments } from "../intent/business-arguments.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import type { Fenced } from "../ledger/store.ts";
 import type { Point, PointName } from "./environment.ts";
@@ -22,6 +23,12 @@ export interface Turn {
   /** The caller's signal; undefined in a sweep. */
   readonly signal: AbortSignal | undefined;
   readonly warnings: readonly string[];
+}
+
+/** The business arguments as stored. A row without them is refused before anybody owns it (R23). */
+export function storedArguments(record: OperationRecord): CapturedArguments {
+  assert(record.arguments !== null, "an operation that is open has its arguments");
+  return restoreArguments(record.arguments);
 }
 
 /** The right to write for this turn. */

@@ -69,7 +69,7 @@ export interface ReconcilePolicy {
   /** The look-up's "absent" counts as proof once everything has settled. */
   readonly authoritative: boolean;
   readonly hasLookUp: boolean;
-  /** Armed sends per generation before a person is asked. */
+  /** Armed sends, over all generations, before a person is asked. */
   readonly maxAttempts: number;
   /** How long after settling an unsure look-up is asked again before a person is. */
   readonly giveUpAfterMs: number;
@@ -132,7 +132,8 @@ export function decideNext(
         ? { kind: "fail" }
         : {
             kind: "review",
-            reason: "the provider shows a failed effect, but another attempt may have landed",
+            reason:
+              "the provider shows an effect that did not succeed, but another attempt may have landed",
           };
     case "absent":
     case "unsure":
@@ -140,12 +141,21 @@ export function decideNext(
   }
 }
 
+/** True when an operation has been in doubt for so long that a person is to be asked. */
+export function isOverdue(
+  record: OperationRecord,
+  policy: ReconcilePolicy,
+  nowMs = record.readAtMs,
+): boolean {
+  return nowMs > quietUntilMs(record, policy.bounds) + policy.giveUpAfterMs;
+}
+
 function decidePending(
   record: OperationRecord,
   policy: ReconcilePolicy,
   times: LookUpTimes,
 ): NextStep {
-  return times.nowMs <= quietUntilMs(record, policy.bounds) + policy.giveUpAfterMs
+  return !isOverdue(record, policy, times.nowMs)
     ? { kind: "wait", untilMs: times.nowMs, reason: "the provider is still working on it" }
     : { kind: "review", reason: "the provider has been working on it for too long" };
 }
@@ -159,18 +169,18 @@ function decideUnfound(
   const quietAtMs = quietUntilMs(record, policy.bounds);
   const proved = finding.kind === "absent" && policy.authoritative && times.startedAtMs > quietAtMs;
   if (proved && finding.final) return { kind: "fail" };
-  const tired = record.attemptsInGeneration >= policy.maxAttempts;
+  const tired = record.attempts >= policy.maxAttempts;
   if (!tired && mayResend(record, policy, times.nowMs)) return { kind: "resend" };
   if (!tired && proved && policy.mode === "proved-absence") return { kind: "renew-key" };
   if (!policy.hasLookUp) return tired ? tiredReview : reviewWithoutLookUp(policy);
   if (times.startedAtMs <= quietAtMs) {
     return { kind: "wait", untilMs: quietAtMs + 1, reason: "a request may still be on its way" };
   }
-  if (finding.kind === "unsure" && times.nowMs <= quietAtMs + policy.giveUpAfterMs) {
+  if (finding.kind === "unsure" && !isOverdue(record, policy, times.nowMs)) {
     return {
       kind: "wait",
       untilMs: times.nowMs,
-      reason: `the look-up is unsure: ${finding.reason}`,
+      reason: "the look-up is unsure",
     };
   }
   return tired ? tiredReview : { kind: "review", reason: unfoundReasons[finding.kind] };
@@ -184,7 +194,9 @@ export function mayResend(
 ): boolean {
   if (policy.mode === "strict" || !policy.resendable || record.firstArmedAtMs === null)
     return false;
-  return nowMs < record.firstArmedAtMs + resendSpanMs(policy.bounds);
+  const spanMs = resendSpanMs(policy.bounds);
+  // No window is no window, also after the clock has stepped back behind the first arm.
+  return spanMs > 0 && nowMs < record.firstArmedAtMs + spanMs;
 }
 
 /** True when a definitive refusal settles the operation: no other attempt can have landed (R13). */

@@ -71,6 +71,8 @@ export interface RenewParams extends Fenced, WithDetail {
 export interface ReleaseParams extends Fenced, WithDetail {
   readonly attempts: number;
   readonly error: string;
+  /** When the sweeper may look, from now. */
+  readonly sweepAfterMs: number;
 }
 
 /** Evidence of success, from anybody, whatever the token (R14). */
@@ -118,6 +120,8 @@ export interface ResolveParams extends OperationId, WithDetail {
   readonly error: string | null;
   /** With UNKNOWN: it did not happen, so the next call sends under a new provider key. */
   readonly runAgain: boolean;
+  /** The row couldn't be read: the decision takes the place of what is damaged. */
+  readonly repair: boolean;
 }
 
 export interface LookAlikeParams extends OperationId {

@@ -1,11 +1,6 @@
+import { errorText } from "../../src/base/errors.ts";
 import { describe, expect, it } from "vitest";
-import {
-  inProgress,
-  messageOf,
-  needsReview,
-  operationFailed,
-  outcomeOf,
-} from "../../src/guard/answers.ts";
+import { inProgress, needsReview, operationFailed, outcomeOf } from "../../src/guard/answers.ts";
 import { recordWith } from "../ledger/records.ts";
 
 const done = { status: "DONE", resultKind: "json", result: '{"id":"eff_1"}' } as const;
@@ -74,9 +69,9 @@ describe("the time to come back", () => {
 
 describe("what an error says", () => {
   it("is its message, its name, or what was thrown", () => {
-    expect(messageOf(new Error("broken"))).toBe("broken");
-    expect(messageOf(new TypeError(""))).toBe("TypeError");
-    expect(messageOf(null)).toBe("thrown: null");
-    expect(messageOf("text")).toBe("thrown: text");
+    expect(errorText(new Error("broken"))).toBe("broken");
+    expect(errorText(new TypeError(""))).toBe("TypeError");
+    expect(errorText(null)).toBe("thrown: null");
+    expect(errorText("text")).toBe("thrown: text");
   });
 });

@@ -1,7 +1,13 @@
 /**
  * The invariants S1–S8 of the protocol, judged by the provider's ledger and by what callers were told.
  */
-import { type ErrorCode, type Outcome, type Store, findChainFault } from "../../src/index.ts";
+import {
+  type ErrorCode,
+  type Outcome,
+  type Store,
+  deriveKey,
+  findChainFault,
+} from "../../src/index.ts";
 import type { OperationRecord } from "../../src/ledger/record.ts";
 import { isTerminal } from "../../src/ledger/status.ts";
 import type { ProviderRules } from "../../src/testing/fake-provider/index.ts";
@@ -12,6 +18,7 @@ export class Checker {
   readonly answers: string[] = [];
   readonly #store: Store;
   readonly #tenant: string;
+  readonly #key: string;
   readonly #rules: ProviderRules;
   readonly #values = new Set<string>();
   #row: OperationRecord | undefined;
@@ -20,6 +27,12 @@ export class Checker {
   constructor(store: Store, tenant: string, rules: ProviderRules) {
     this.#store = store;
     this.#tenant = tenant;
+    const identity = {
+      operation: "issue_refund",
+      scope: "business",
+      intent: "refund:8812",
+    } as const;
+    this.#key = deriveKey({ v: 1, tenant, ...identity }).key;
     this.#rules = rules;
   }
 
@@ -36,14 +49,7 @@ export class Checker {
     const effects = this.#rules.ledger().length;
     if (effects > 1) this.violate(`S1: ${effects} effects of one intent`);
     const before = this.#row;
-    const [row] = await this.#store.list({
-      tenant: this.#tenant,
-      status: null,
-      operation: null,
-      review: false,
-      limit: 2,
-      beforeCreatedAtMs: null,
-    });
+    const row = await this.#store.read({ tenant: this.#tenant, key: this.#key });
     this.#row = row;
     if (before === undefined) return;
     if (row === undefined) return this.violate("S5: the row vanished");

@@ -9,7 +9,11 @@ import { simulate } from "./simulate.ts";
 const { SIM_SEED, SIM_RUNS = "20000", SIM_FROM = "1" } = process.env;
 const summary = await simulate(
   SIM_SEED === undefined
-    ? { from: Number(SIM_FROM), runs: Number(SIM_RUNS) }
+    ? {
+        from: Number(SIM_FROM),
+        runs: Number(SIM_RUNS),
+        stopAtFirst: process.env["SIM_STOP"] === "1",
+      }
     : { from: Number(SIM_SEED), runs: 1 },
 );
 if (SIM_SEED !== undefined) console.log(summary.lastLog.join("\n"));

@@ -14,7 +14,7 @@ export const spans = {
   flight: 4000,
   lag: 1500,
   margin: 1000,
-  retention: 30_000,
+  retention: 12_000,
 } as const;
 
 export const eventKinds = [

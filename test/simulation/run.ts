@@ -33,27 +33,29 @@ export interface RunResult {
   readonly log: readonly string[];
 }
 
-/** A database for many runs: each uses a tenant of its own. */
+/** Makes a fresh, migrated database for each run, so that a seed says all there is to know of it. */
 export class Laboratory {
-  readonly #database = new Database(":memory:");
-  /** The database's clock of the run that is under way. */
-  #clock = (): number => 0;
-  readonly #store = new SqliteStore(this.#database, { clock: () => this.#clock() });
+  readonly #template: Buffer;
+
+  private constructor(template: Buffer) {
+    this.#template = template;
+  }
 
   static async open(): Promise<Laboratory> {
-    const laboratory = new Laboratory();
-    await laboratory.#store.migrate();
-    return laboratory;
+    const database = new Database(":memory:");
+    await new SqliteStore(database).migrate();
+    return new Laboratory(database.serialize());
   }
 
   async run(seed: number): Promise<RunResult> {
-    const run = new SimulatedRun(seed, this.#store);
-    this.#clock = () => run.scheduler.databaseMs();
-    return run.play();
-  }
-
-  close(): void {
-    this.#database.close();
+    const database = new Database(this.#template);
+    let clock = (): number => 0;
+    const store = new SqliteStore(database, { configure: false, clock: () => clock() });
+    const run = new SimulatedRun(seed, store);
+    clock = () => run.scheduler.databaseMs();
+    const result = await run.play();
+    database.close();
+    return result;
   }
 }
 
@@ -75,7 +77,7 @@ class SimulatedRun {
     this.#store = store;
     this.#random = new Random(seed);
     this.#plan = drawPlan(this.#random);
-    this.#tenant = `run-${seed}`;
+    this.#tenant = "acme";
     this.#network = new Network(this.#plan, this.#random, this.scheduler);
     this.#checker = new Checker(store, this.#tenant, this.#network.rules);
     const names = [
@@ -224,7 +226,12 @@ class SimulatedRun {
   #guardOf(actor: Actor, faulty: boolean): Promise<Guard> {
     const runtime = this.scheduler.runtimeOf(actor, () => `id-${(this.#ids += 1)}`);
     const store = faulty ? this.#parkedStore(actor) : this.#store;
-    return createGuard({ store, tools: [this.#toolOf(actor)], runtime, accept: ["file=:memory:"] });
+    return createGuard({
+      store,
+      tools: [this.#toolOf(actor)],
+      runtime,
+      accept: ["file=:memory:", "synchronous=NORMAL", "synchronous=OFF"],
+    });
   }
 
   /** The real store, each call of which waits for its turn and may be lost on either way. */

@@ -12,9 +12,6 @@ export interface Summary {
   readonly lastLog: readonly string[];
 }
 
-/** A fresh database now and then keeps memory small. */
-const runsPerLaboratory = 1000;
-
 export async function simulate(options: {
   from: number;
   runs: number;
@@ -25,13 +22,9 @@ export async function simulate(options: {
   const failures: { seed: number; violations: readonly string[] }[] = [];
   let withEffect = 0;
   let last: RunResult | undefined;
-  let laboratory = await Laboratory.open();
+  const laboratory = await Laboratory.open();
   let done = 0;
   for (; done < options.runs; done += 1) {
-    if (done % runsPerLaboratory === runsPerLaboratory - 1) {
-      laboratory.close();
-      laboratory = await Laboratory.open();
-    }
     last = await laboratory.run(options.from + done);
     ends[last.end] = (ends[last.end] ?? 0) + 1;
     if (last.effects === 1) withEffect += 1;
@@ -40,6 +33,5 @@ export async function simulate(options: {
       if (options.stopAtFirst === true) break;
     }
   }
-  laboratory.close();
   return { runs: done, ends, withEffect, failures, lastLog: last?.log ?? [] };
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import pg from "pg";
 import { afterAll, beforeAll, describe, inject } from "vitest";
+import { sha256Hex } from "../../src/base/canonical-json.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { PostgresStore } from "../../src/stores/postgres/index.ts";
 import { SqliteStore } from "../../src/stores/sqlite/index.ts";
@@ -49,6 +50,16 @@ export interface StoreSuite {
   open(options?: OpenOptions): Promise<OpenStore>;
 }
 
+let fileDatabase: Promise<PostgresDatabase> | undefined;
+
+/** One database for a test file; each store in it has a schema of its own. */
+function databaseOfFile(): Promise<PostgresDatabase> {
+  const url = inject("postgresUrl");
+  if (url === null) throw new Error("there is no PostgreSQL");
+  fileDatabase ??= createDatabase(url);
+  return fileDatabase;
+}
+
 /** Runs the suite once for each store; without PostgreSQL its half is skipped, loudly (global-setup). */
 export function describeStores(title: string, define: (suite: StoreSuite) => void): void {
   for (const kind of storeKinds) {
@@ -58,12 +69,10 @@ export function describeStores(title: string, define: (suite: StoreSuite) => voi
         const opened: OpenStore[] = [];
         let database: PostgresDatabase | undefined;
         beforeAll(async () => {
-          const url = inject("postgresUrl");
-          if (kind === "postgres" && url !== null) database = await createDatabase(url);
+          if (kind === "postgres") database = await databaseOfFile();
         });
         afterAll(async () => {
           for (const store of opened) await store.close();
-          await database?.drop();
         });
         define({
           kind,
@@ -95,7 +104,7 @@ export async function openSqlite(options: OpenOptions = {}): Promise<OpenStore> 
   const store = await again();
   await store.migrate();
   const raw = connect();
-  raw.function("nevertwice_sha256", { deterministic: true }, () => "raw");
+  raw.function("nevertwice_sha256", { deterministic: true }, (text: string) => sha256Hex(text));
   return {
     kind: "sqlite",
     store,

@@ -16,7 +16,7 @@ export function storeError(trouble: StoreTrouble, cause: unknown): NeverTwiceErr
   const advice =
     trouble === "no-schema"
       ? "Run `nevertwice migrate` (or `await store.migrate()`) once."
-      : "The store did not confirm the write; whether it took effect is checked at the next call.";
+      : "It confirmed no write, so nothing was sent on its strength. The same call is safe: it finds out what was written.";
   return new NeverTwiceError(code, `The store answers: ${said || "no reason given"}. ${advice}`, {
     cause,
     details: { trouble },

@@ -24,7 +24,8 @@ from clock
 where o.tenant = :tenant and o.key = :key and o.token = :token and o.status = 'IN_PROGRESS' and o.attempts = :attempts
   and (
     (o.attempts_in_generation = 0 and :new_generation::integer = 0)
-    or (:new_generation::integer = 0 and clock.now_ms < o.first_armed_at_ms + :resend_span_ms::bigint)
+    or (:new_generation::integer = 0 and :resend_span_ms::bigint > 0
+      and clock.now_ms < o.first_armed_at_ms + :resend_span_ms::bigint)
     or (:new_generation::integer = 1 and :looked_at_ms::bigint > o.quiet_until_ms)
   )
 returning o.*, clock.now_ms as read_at_ms

@@ -1,7 +1,7 @@
 -- Takes back an armed attempt of which nothing can land; returns the row. With no attempt left the
 -- operation is free for the next call, else its outcome is as unknown as before.
 -- No row: the token is stale or the attempt is not the one that was armed.
--- Params: tenant, key, token, attempts, error, detail
+-- Params: tenant, key, token, attempts, error, sweep_after_ms, detail
 with clock as materialized (select :now as now_ms)
 update :schema.operations as o set
   attempts = o.attempts - 1,
@@ -9,7 +9,7 @@ update :schema.operations as o set
   first_armed_at_ms = case when o.attempts_in_generation = 1 then null else o.first_armed_at_ms end,
   status = case when o.attempts = 1 then 'IN_PROGRESS' else 'UNKNOWN' end,
   lease_until_ms = clock.now_ms,
-  due_at_ms = clock.now_ms,
+  due_at_ms = clock.now_ms + :sweep_after_ms::bigint,
   error = :error,
   version = o.version + 1,
   journal_seq = o.journal_seq + 1,

@@ -22,7 +22,8 @@ update nevertwice_operations as o set
 where o.tenant = :tenant and o.key = :key and o.token = :token and o.status = 'IN_PROGRESS' and o.attempts = :attempts
   and (
     (o.attempts_in_generation = 0 and :new_generation = 0)
-    or (:new_generation = 0 and :now < o.first_armed_at_ms + :resend_span_ms)
+    or (:new_generation = 0 and :resend_span_ms > 0
+      and :now < o.first_armed_at_ms + :resend_span_ms)
     or (:new_generation = 1 and :looked_at_ms > o.quiet_until_ms)
   )
 returning *, :now as read_at_ms

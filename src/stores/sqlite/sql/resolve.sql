@@ -1,16 +1,21 @@
 -- Records a person's decision; returns the row.
 -- No row: the row changed since it was looked at, doesn't wait for a decision, or it is too early to
--- say "it did not happen" (R30). A settled operation is decided only when an incident was flagged.
--- Params: tenant, key, version, status, result_kind, result, provider_id, error, run_again, detail
+-- say "it did not happen" (R30). A row that can't be read is repaired by a final decision only. A settled operation is decided only when an incident was flagged.
+-- Params: tenant, key, version, status, result_kind, result, provider_id, error, run_again, repair, detail
 update nevertwice_operations as o set
   status = :status,
-  result_kind = case when :status = 'DONE' and o.status <> 'DONE' then :result_kind else o.result_kind end,
-  result = case when :status = 'DONE' and o.status <> 'DONE' then :result else o.result end,
+  result_kind = case
+    when :status = 'DONE' and (o.status <> 'DONE' or :repair = 1) then :result_kind else o.result_kind end,
+  result = case
+    when :status = 'DONE' and (o.status <> 'DONE' or :repair = 1) then :result else o.result end,
   provider_id = coalesce(o.provider_id, :provider_id),
   error = coalesce(:error, o.error),
   generation = o.generation + :run_again,
   attempts_in_generation = case when :run_again = 1 then 0 else o.attempts_in_generation end,
   first_armed_at_ms = case when :run_again = 1 then null else o.first_armed_at_ms end,
+  arguments = case when :repair = 1 then '{}' else o.arguments end,
+  wire_key = case when :repair = 1 then coalesce(o.wire_key, '') else o.wire_key end,
+  token = max(o.token, 0),
   review_reason = null,
   incident = null,
   settled_at_ms = case when :status = 'UNKNOWN' then null else :now end,
@@ -24,8 +29,10 @@ update nevertwice_operations as o set
 where o.tenant = :tenant and o.key = :key and o.version = :version
   and (
     o.status = 'NEEDS_REVIEW'
+    or (o.status in ('IN_PROGRESS', 'UNKNOWN') and o.incident is not null)
     or (o.status = 'FAILED' and o.incident is not null and :status in ('DONE', 'FAILED'))
     or (o.status = 'DONE' and o.incident is not null and :status = 'DONE')
   )
+  and (:repair = 0 or :status <> 'UNKNOWN')
   and (:status = 'DONE' or (:status = 'UNKNOWN' and :run_again = 0) or :now > o.quiet_until_ms)
 returning *, :now as read_at_ms

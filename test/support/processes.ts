@@ -1,0 +1,176 @@
+/** Workers that are operating-system processes: started, told what to do, and killed by a test. */
+import childProcess, { type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, onTestFinished } from "vitest";
+import type { Commands, Report } from "./worker-commands.ts";
+
+type Handler = (params: never) => unknown;
+type Params<Run extends Handler> = Parameters<Run> extends [] ? [] : [Parameters<Run>[0]];
+
+/** A process that obeys the commands of its script. */
+export interface Worker<Known extends Commands> {
+  readonly processId: number;
+  /** Has it do something; rejects with a {@link WorkerError} when that fails or the process dies. */
+  call<Name extends keyof Known & string>(
+    command: Name,
+    ...params: Params<Known[Name]>
+  ): Promise<Awaited<ReturnType<Known[Name]>>>;
+  /** Resolves when the worker has reported the event, for the `count`-th time in all. */
+  reported(event: string, count?: number): Promise<void>;
+  /** SIGKILL: no `finally` runs. Resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+/** An error in a worker; `code` is that of the error over there. */
+export class WorkerError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Workers that have nothing to do: starting a process costs more than most tests. */
+const idle = new Map<string, ForkedWorker<Commands>[]>();
+
+/**
+ * A worker with a script of this folder, for the rest of the test. Its first command must set up all
+ * that it needs, for it may have served another test of the file before.
+ */
+export async function startWorker<Known extends Commands>(script: string): Promise<Worker<Known>> {
+  const worker = idle.get(script)?.pop() ?? fork(script);
+  onTestFinished(async () => {
+    if (!worker.isIdle) return worker.kill();
+    idle.set(script, [...(idle.get(script) ?? []), worker]);
+  });
+  await worker.ready;
+  return worker as unknown as Worker<Known>;
+}
+
+afterAll(async () => {
+  await Promise.all([...idle.values()].flat().map((worker) => worker.kill()));
+  idle.clear();
+});
+
+/** Several at once: they start side by side. */
+export function startWorkers<Known extends Commands>(
+  script: string,
+  count: number,
+): Promise<Worker<Known>[]> {
+  return Promise.all(Array.from({ length: count }, () => startWorker<Known>(script)));
+}
+
+/** Resolves when so many of them have ended, well or badly. */
+export function whenSettled(running: readonly Promise<unknown>[], count: number): Promise<void> {
+  let ended = 0;
+  return new Promise((resolve) => {
+    const note = (): void => {
+      ended += 1;
+      if (ended === count) resolve();
+    };
+    for (const one of running) one.then(note, note);
+  });
+}
+
+function fork(script: string): ForkedWorker<Commands> {
+  const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+  const file = fileURLToPath(new URL(script, import.meta.url));
+  const child = childProcess.fork(file, [], {
+    execArgv: ["--import", loader],
+    serialization: "advanced",
+  });
+  return new ForkedWorker(child);
+}
+
+interface Waiting {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class ForkedWorker<Known extends Commands> implements Worker<Known> {
+  readonly ready: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #gone: Promise<unknown>;
+  readonly #calls = new Map<number, Waiting>();
+  readonly #events = new Map<string, number>();
+  #watchers: { event: string; count: number; resolve: () => void }[] = [];
+  #lastId = 0;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#gone = once(child, "exit");
+    this.ready = new Promise((resolve, reject) => {
+      child.on("message", (message: Report) => {
+        if (message.type === "ready") resolve();
+        else this.#take(message);
+      });
+      child.once("exit", (code, signal) => {
+        const error = new WorkerError("GONE", `the worker ended (${signal ?? code})`);
+        reject(error);
+        this.ready.catch(() => {});
+        for (const { reject: refuse } of this.#calls.values()) refuse(error);
+        this.#calls.clear();
+      });
+    });
+  }
+
+  get processId(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** It lives, and owes no answer. */
+  get isIdle(): boolean {
+    return this.#isAlive && this.#calls.size === 0;
+  }
+
+  get #isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  call<Name extends keyof Known & string>(
+    command: Name,
+    ...params: Params<Known[Name]>
+  ): Promise<Awaited<ReturnType<Known[Name]>>> {
+    const answer = new Promise<Awaited<ReturnType<Known[Name]>>>((resolve, reject) => {
+      this.#lastId += 1;
+      this.#calls.set(this.#lastId, { resolve, reject });
+      this.#child.send({ id: this.#lastId, command, params: params[0] });
+    });
+    // A worker that is killed in mid-call is often meant to be; whoever awaits the call still hears.
+    answer.catch(() => {});
+    return answer;
+  }
+
+  reported(event: string, count = 1): Promise<void> {
+    return new Promise((resolve) => {
+      if ((this.#events.get(event) ?? 0) >= count) resolve();
+      else this.#watchers.push({ event, count, resolve });
+    });
+  }
+
+  async kill(): Promise<void> {
+    if (this.#isAlive) this.#child.kill("SIGKILL");
+    await this.#gone;
+  }
+
+  #take(message: Exclude<Report, { type: "ready" }>): void {
+    if (message.type === "event") return this.#note(message.event);
+    const waiting = this.#calls.get(message.id);
+    this.#calls.delete(message.id);
+    if (message.type === "result") waiting?.resolve(message.result as never);
+    else waiting?.reject(new WorkerError(message.code, message.message));
+  }
+
+  #note(event: string): void {
+    const count = (this.#events.get(event) ?? 0) + 1;
+    this.#events.set(event, count);
+    this.#watchers = this.#watchers.filter((watcher) => {
+      const due = watcher.event === event && count >= watcher.count;
+      if (due) watcher.resolve();
+      return !due;
+    });
+  }
+}

@@ -1,0 +1,110 @@
+/** The refund tool of a worker: like that of `world.ts`, but made of plain data. */
+import {
+  type Contract,
+  type GuardedTool,
+  type Mode,
+  type Tool,
+  defineTool,
+  hours,
+} from "../../src/index.ts";
+import { type ProviderClient, ProviderError } from "../../src/testing/fake-provider/index.ts";
+
+/** What a worker's downstream promises. The defaults are Stripe-like: keyed, and it can be asked. */
+export interface WorkerContract {
+  readonly mode?: Mode;
+  readonly keyed?: boolean;
+  readonly lookUp?: boolean;
+  readonly timeoutMs?: number;
+  readonly leaseMs?: number;
+  readonly renewLease?: boolean;
+}
+
+interface RefundArgs extends Record<string, unknown> {
+  orderId: string;
+  amountMinor: number;
+}
+
+/** By hand: a schema library would make up a good part of a worker's start. */
+const refundSchema: GuardedTool<RefundArgs, "orderId" | "amountMinor", unknown>["arguments"] = {
+  "~standard": {
+    version: 1,
+    vendor: "nevertwice-test",
+    validate: (value) =>
+      typeof (value as RefundArgs).orderId === "string"
+        ? { value: value as RefundArgs }
+        : { issues: [{ message: "not a refund" }] },
+  },
+};
+
+/** Declares the tool. */
+export function workerRefund(
+  client: ProviderClient,
+  options: WorkerContract,
+  onAbort: (afterMs: number) => void = () => {},
+): Tool {
+  return defineTool({
+    name: "issue_refund",
+    kind: "non-idempotent",
+    arguments: refundSchema,
+    intent: ({ args }: { args: RefundArgs }) => `refund:order-${args.orderId}`,
+    businessArguments: ["orderId", "amountMinor"],
+    contract: contractOf(client, options),
+    execute: async (args, call) => {
+      const startedAtMs = performance.now();
+      call.signal.addEventListener("abort", () => onAbort(performance.now() - startedAtMs));
+      try {
+        return await client.createEffect({
+          operation: "refund",
+          body: args,
+          key: call.wireKey,
+          tag: call.key,
+          signal: call.signal,
+          beforeWrite: call.beforeWrite,
+        });
+      } catch (error) {
+        throw error instanceof ProviderError && !error.wroteBytes ? call.notSent(error) : error;
+      }
+    },
+  });
+}
+
+function contractOf(
+  client: ProviderClient,
+  options: WorkerContract,
+): Contract<RefundArgs, unknown> {
+  const { mode = "window", keyed = true, lookUp = true, timeoutMs = 5000 } = options;
+  return {
+    mode,
+    timeoutMs,
+    flightMs: 10_000,
+    marginMs: 1000,
+    ...(options.leaseMs === undefined ? {} : { leaseMs: options.leaseMs }),
+    ...(options.renewLease === undefined ? {} : { renewLease: options.renewLease }),
+    ...(keyed
+      ? { key: { shape: "uuid", retentionMs: hours(24), atomic: true, afterError: "replays" } }
+      : {}),
+    ...(lookUp ? { lookUp: lookUpBy(client) } : {}),
+    classify: (error) =>
+      error instanceof ProviderError && error.status === 402 ? "definitive" : "unknown",
+  };
+}
+
+function lookUpBy(client: ProviderClient): NonNullable<Contract<RefundArgs, unknown>["lookUp"]> {
+  return {
+    lagMs: 1000,
+    authoritative: true,
+    timeoutMs: 300,
+    find: async ({ key, signal }) => {
+      const effects = await client.findEffects({ tag: key, signal });
+      if (effects.length === 0) return { answer: "absent" };
+      return {
+        answer: "found",
+        effects: effects.map((effect) => ({
+          status: effect.status as "succeeded" | "pending",
+          result: effect,
+          providerId: effect.id,
+        })),
+      };
+    },
+  };
+}
