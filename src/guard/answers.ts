@@ -217,6 +217,15 @@ export function leaseLost(record: OperationRecord): NeverTwiceError {
   );
 }
 
+/** The store did not confirm the claim. */
+export function claimUnconfirmed(key: string, cause: NeverTwiceError): NeverTwiceError {
+  return new NeverTwiceError(
+    "STORE_UNAVAILABLE",
+    `The store did not confirm the claim, so nothing was sent. The same call is safe. Key ${key}. (${cause.message})`,
+    { key, cause, details: cause.details },
+  );
+}
+
 /** The caller withdrew in time. */
 export function aborted(cause: unknown): NeverTwiceError {
   return new NeverTwiceError(

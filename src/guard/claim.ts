@@ -8,6 +8,7 @@ import { pause } from "../base/runtime.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import type { ClaimParams } from "../ledger/store.ts";
 import { quietSpanMs } from "../ledger/window.ts";
+import { claimUnconfirmed } from "./answers.ts";
 import type { GuardEnvironment } from "./environment.ts";
 import type { PreparedCall } from "./prepare.ts";
 
@@ -35,7 +36,8 @@ export async function claim(env: GuardEnvironment, call: PreparedCall): Promise<
       await env.reach({ name: "after-claim", tenant: call.tenant, key: call.key });
       return { record, askedAtMonotonicMs };
     } catch (error) {
-      if (!isNeverTwiceError(error, "STORE_UNAVAILABLE") || tries === maxTries) throw error;
+      if (!isNeverTwiceError(error, "STORE_UNAVAILABLE")) throw error;
+      if (tries === maxTries) throw claimUnconfirmed(call.key, error);
       await pause(env.runtime, 50 * tries);
     }
   }

@@ -24,9 +24,6 @@ export async function recordIntent(env: GuardEnvironment, call: PreparedCall): P
   const params = { tenant, key, supersededBy: call.key, detail };
   if ((await env.store.recordIntent(params)) !== undefined) return;
   const old = await env.store.read({ tenant, key });
-  // It may have settled between the two statements; then it can be replaced after all.
-  const settledNow = old !== undefined && isReplaceable(old) && old.supersededBy === null;
-  if (settledNow && (await env.store.recordIntent(params)) !== undefined) return;
   throw refusal(key, old);
 }
 

@@ -110,7 +110,7 @@ it("the command line is checked before anything is decided", async () => {
     "--result is not JSON: {id}",
     "--result goes with --decision happened o",
     "Option '--decision <decision>' argument ",
-    "The identity of this operation is incomp",
+    "A decision needs a reason: `why` is miss",
     "Option '--version <number>' argument 'ze",
   ]);
   expect((await opened.store.read({ tenant: "acme", key: review }))?.version).toBe(5);

@@ -21,14 +21,9 @@ describe("one attempt", () => {
     expect(Object.isFrozen(call)).toBe(true);
   });
 
-  it("has the operation's key where no wire key was captured", async () => {
-    const keys: string[] = [];
-    const turn = turnWith(
-      { wireKey: null },
-      { execute: (_, call) => void keys.push(call.wireKey) },
-    );
-    await execute(environmentWith({}), armedWith(turn));
-    expect(keys).toEqual([turn.record.key]);
+  it("is never made without the wire key that was captured at its arm", async () => {
+    const turn = turnWith({ wireKey: null });
+    await expect(execute(environmentWith({}), armedWith(turn))).rejects.toThrow("wire key");
   });
 
   it("ends in what its tool gives back, at once or later, or throws, in whatever way", async () => {

@@ -23,7 +23,12 @@ describe("the question to a provider", () => {
     ]) {
       await lookUp(environmentWith({}), turnWith({ key, ...record } as never, { contract }));
     }
-    expect(asked).toEqual([[first], [third, second, first], ["as-sent", first], [second, first]]);
+    expect(asked).toEqual([
+      [first],
+      [third, second, first],
+      ["as-sent", second, first],
+      [second, first],
+    ]);
   });
 
   it("is withdrawn when it takes too long, and no timer is left after an answer", async () => {

@@ -221,7 +221,7 @@ scenario(
     ]);
     const [effect] = world.provider.ledger();
     expect(third.outcome?.value).toMatchObject({ id: effect?.effectId });
-    expect((second.error as Error).message).toContain("answered 409 already_exists");
+    expect(String((second.error as Error).cause)).toContain("answered 409 already_exists");
     world.assertEffects(1);
   },
 );

@@ -82,7 +82,7 @@ export class Scheduler {
           const value = await work();
           acknowledge(() => resolve(value));
         } catch (error) {
-          acknowledge(() => reject(error as Error));
+          acknowledge(() => reject(error));
         }
       };
       park({ actor, label, kind: "apply", run: apply, refuse: () => reject(lost()) });

@@ -104,6 +104,15 @@ describeStores("arming", (suite) => {
     expect(await stored(opened)).toEqual(before);
   });
 
+  it("again is not allowed where no window is declared, though the clock stepped back", async () => {
+    const { store, opened, clock } = await start();
+    const first = await operationIn(store, "k", "IN_PROGRESS");
+    clock.advance(-10_000);
+    const before = await stored(opened);
+    expect(await store.arm(armParams(first, { resendSpanMs: 0 }))).toBeUndefined();
+    expect(await stored(opened)).toEqual(before);
+  });
+
   it("never makes the quiet time end sooner", async () => {
     const { store, clock } = await start();
     const first = await operationIn(store, "k", "IN_PROGRESS");

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { OperationRecord, Status, Store } from "../../src/index.ts";
 import type { Fenced } from "../../src/ledger/store.ts";
 import { type OpenStore, TestClock, describeStores } from "../support/stores.ts";
-import { linesOf, operationIn, stored, sure } from "../support/worker-operations.ts";
+import { linesOf, operationIn, stored, sure, withIncident } from "../support/worker-operations.ts";
 import {
   armParams,
   claimParams,
@@ -267,6 +267,15 @@ describeStores("a statement for anybody", (suite) => {
     const replaced = await stored(opened);
     expect(await replace("DONE", "another")).toBeUndefined();
     expect(await stored(opened)).toEqual(replaced);
+  });
+
+  it("record-intent writes nothing where evidence contradicts the outcome", async () => {
+    const opened = await suite.open();
+    await withIncident(opened.store, await operationIn(opened.store, "k", "FAILED"));
+    const before = await stored(opened);
+    const replace = { tenant: "acme", key: "k", supersededBy: "new", detail: "{}" };
+    expect(await opened.store.recordIntent(replace)).toBeUndefined();
+    expect(await stored(opened)).toEqual(before);
   });
 
   it("record-incident keeps the outcome, and needs an operation", async () => {

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { OperationRecord, Status } from "../../src/index.ts";
+import { findRecordFault } from "../../src/ledger/record.ts";
 import type { ResolveParams } from "../../src/ledger/store.ts";
 import { TestClock, describeStores } from "../support/stores.ts";
 import { linesOf, operationIn, stored, sure, withIncident } from "../support/worker-operations.ts";
@@ -51,6 +52,14 @@ const allowed = new Set(
       ["NEEDS_REVIEW", true, "did not happen"],
       ["NEEDS_REVIEW", true, "run again"],
       ["NEEDS_REVIEW", true, "look again"],
+      ["IN_PROGRESS", true, "happened"],
+      ["IN_PROGRESS", true, "did not happen"],
+      ["IN_PROGRESS", true, "run again"],
+      ["IN_PROGRESS", true, "look again"],
+      ["UNKNOWN", true, "happened"],
+      ["UNKNOWN", true, "did not happen"],
+      ["UNKNOWN", true, "run again"],
+      ["UNKNOWN", true, "look again"],
       ["DONE", true, "happened"],
       ["FAILED", true, "happened"],
       ["FAILED", true, "did not happen"],
@@ -196,5 +205,30 @@ describeStores("a decision", (suite) => {
       wireKey,
       settledAtMs: null,
     });
+  });
+
+  it.each(["run again", "look again"] as const)(
+    'to "%s" is refused about a row that can\'t be read',
+    async (decision) => {
+      const { clock, opened, decide } = await begin("NEEDS_REVIEW", true);
+      clock.advance(quietMs + 1);
+      const before = await stored(opened);
+      expect(await decide(decision, { repair: true })).toBeUndefined();
+      expect(await stored(opened)).toEqual(before);
+    },
+  );
+
+  it("about a row that can't be read takes the place of what is damaged", async () => {
+    const { opened, seen, decide } = await begin("DONE", true);
+    await opened.sql("update :schema.operations set arguments = '[', result = '['");
+    const repaired = sure(await decide("happened", { repair: true }));
+    expect(repaired).toMatchObject({
+      status: "DONE",
+      result: '{"id":"by-hand"}',
+      arguments: "{}",
+      token: seen.token,
+      incident: null,
+    });
+    expect(findRecordFault(repaired)).toBeUndefined();
   });
 });

@@ -7,6 +7,8 @@
 /** A pool, handed in by the user. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
+  /** Where connections that nobody is using report that they broke. */
+  on?(event: "error", listener: (error: Error) => void): unknown;
 }
 
 /** A connection, borrowed for one statement. */
@@ -15,7 +17,9 @@ export interface PostgresClient {
   /** With an error the connection is closed and not used again. */
   release(error?: Error | boolean): void;
   on(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
   off(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
 }
 
 export interface PostgresQuery {

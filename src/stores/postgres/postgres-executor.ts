@@ -104,29 +104,54 @@ async function runOnce(
 }
 
 /**
- * Borrows a connection. The time limit is ours, for the server's `statement_timeout` doesn't cover the
- * wait for a standby; a connection that exceeds it is closed, and its outcome is unknown.
+ * Borrows a connection. The time limit is ours, and covers the wait for a connection too: the server's
+ * `statement_timeout` doesn't cover the wait for a standby. A connection that exceeds it is closed, and
+ * its outcome is unknown.
  */
 export async function withClient<T>(
   pool: PostgresPool,
   options: Pick<PostgresExecutorOptions, "runtime" | "statementTimeoutMs">,
   work: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
   const timer = startTimer(options.runtime, options.statementTimeoutMs);
   const limit = timer.rung.then((): never => {
     throw new Error(`no answer within ${options.statementTimeoutMs} ms`);
   });
   try {
-    const result = await Promise.race([work(client), limit]);
-    client.release();
+    const client = await connectWithin(pool, limit);
+    return await useClient(client, () => Promise.race([work(client), limit]));
+  } finally {
+    timer.stop();
+  }
+}
+
+async function connectWithin(pool: PostgresPool, limit: Promise<never>): Promise<PostgresClient> {
+  const connecting = pool.connect();
+  try {
+    return await Promise.race([connecting, limit]);
+  } catch (error) {
+    // Should the connection come after all, somebody else is to have it.
+    connecting.then((client) => client.release()).catch(() => {});
+    throw error;
+  }
+}
+
+async function useClient<T>(client: PostgresClient, work: () => Promise<T>): Promise<T> {
+  // A connection that breaks says so twice; without a listener the second time ends the process.
+  const ignore = (): void => {};
+  client.on("error", ignore);
+  let broken = true;
+  try {
+    const result = await work();
+    broken = false;
     return result;
   } catch (error) {
     // An error that carries an SQLSTATE came from a server that is well; any other spoils the connection.
-    client.release(sqlState(error) === "" || sqlState(error).startsWith("57P") ? true : undefined);
+    broken = sqlState(error) === "" || sqlState(error).startsWith("57P");
     throw error;
   } finally {
-    timer.stop();
+    client.off("error", ignore);
+    client.release(broken);
   }
 }
 

@@ -64,6 +64,8 @@ export class PostgresStore extends SqlStore {
     };
     super(createPostgresExecutor(pool, executorOptions), (flush) => flush());
     this.#pool = pool;
+    // An idle connection that breaks is replaced at the next statement; it must not end the process.
+    pool.on?.("error", () => {});
     this.#options = executorOptions;
   }
 

@@ -118,6 +118,8 @@ end $$;
 
 create trigger journal_is_append_only before update or delete on :schema.journal
   for each row execute function :schema.refuse_change();
+create trigger journal_is_not_truncated before truncate on :schema.journal
+  for each statement execute function :schema.refuse_change();
 
 create view :schema.review_queue as
   select tenant, key, operation, tool, intent, status, review_reason, incident, attempts,

@@ -107,6 +107,15 @@ create trigger nevertwice_journal_change after update of journal_seq on nevertwi
       || char(10) || new.event_detail));
 end;
 
+-- INSERT OR REPLACE would delete a line without a DELETE trigger's leave.
+create trigger nevertwice_journal_no_replace before insert on nevertwice_journal
+when exists (
+  select 1 from nevertwice_journal where tenant = new.tenant and key = new.key and seq = new.seq
+) or exists (select 1 from nevertwice_journal where id = new.id)
+begin
+  select raise(abort, 'the journal is append-only');
+end;
+
 create trigger nevertwice_journal_no_update before update on nevertwice_journal begin
   select raise(abort, 'the journal is append-only');
 end;
