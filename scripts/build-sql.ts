@@ -52,7 +52,7 @@ function filesOf(folder: string): [string, string][] {
 function withoutComments(text: string): string {
   return text
     .split("\n")
-    .filter((line) => !line.startsWith("--"))
+    .filter((line) => !line.trim().startsWith("--"))
     .join("\n")
     .trim();
 }

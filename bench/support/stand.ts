@@ -1,6 +1,6 @@
 /** A test stand: one database with all subjects on it, over the same connections. */
 import { randomUUID } from "node:crypto";
-import { type Guard, type Store, createGuard } from "../../src/index.ts";
+import { type Store, createGuard } from "../../src/index.ts";
 import {
   type Effects,
   type Floor,
@@ -77,13 +77,10 @@ export async function subjectsOn(
 
 type CallOf = (ticket: string, index: number) => () => Promise<boolean>;
 
-/** A subject with new keys, and one that repeats the keys which the first had used the round before. */
-function freshAndReplayed(
-  callOf: CallOf,
-  effects: Effects,
-): { fresh: Subject; replayed: Subject } {
-  // A ticket names a whole block of keys. Two are kept, for in a round the replay may come first.
-  let tickets: readonly string[] = [];
+/** A subject with new keys, and one that repeats them, block by block, a round later. */
+function freshAndReplayed(callOf: CallOf, effects: Effects): { fresh: Subject; replayed: Subject } {
+  // A ticket names a whole block of keys.
+  const done: string[] = [];
   const blockOf = (ticket: string, count: number, isReplay: boolean): Block => {
     const effectsBefore = effects.count;
     return {
@@ -96,18 +93,15 @@ function freshAndReplayed(
       },
     };
   };
-  const unreplayed = new Set<string>();
   return {
     fresh: (count) => {
       const ticket = randomUUID();
-      tickets = [...tickets, ticket].slice(-2);
-      unreplayed.add(ticket);
+      done.push(ticket);
       return blockOf(ticket, count, false);
     },
     replayed: (count) => {
-      const ticket = tickets.find((one) => unreplayed.has(one));
+      const ticket = done.shift();
       if (ticket === undefined) throw new Error("nothing to replay yet");
-      unreplayed.delete(ticket);
       return blockOf(ticket, count, true);
     },
   };
@@ -118,5 +112,3 @@ function inTurn<T>(items: readonly T[], index: number): T {
   if (item === undefined) throw new Error("no lane");
   return item;
 }
-
-export type { Guard };

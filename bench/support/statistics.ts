@@ -9,7 +9,7 @@ export interface Spread {
 
 /** Nearest rank: always a value that was measured. `share` is between 0 and 1. */
 export function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
+  const sorted = values.toSorted((a, b) => a - b);
   const rank = Math.max(1, Math.ceil(share * sorted.length));
   const value = sorted[rank - 1];
   if (value === undefined) throw new Error("no values, no percentile");

@@ -47,7 +47,7 @@ export function refundTool(mode: "window" | "strict", effects: Effects): Tool<Re
       currency: z.string(),
       reason: z.string(),
     }),
-    intent: ({ args, trusted }) => `refund:${args.orderId}:${String(trusted["ticketId"])}`,
+    intent: ({ args, trusted }) => `refund:${args.orderId}:${trusted["ticketId"] as string}`,
     businessArguments: ["orderId", "amountMinor", "currency"],
     contract: {
       mode,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { createHash, createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { assert } from "./errors.ts";
 import { type Json, toPlainJson } from "./plain-json.ts";
@@ -22,7 +22,7 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of the text's UTF-8 bytes, 64 lower-case hex digits. */
 export function sha256Hex(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("hex");
+  return hash("sha256", text, "hex");
 }
 
 /** HMAC-SHA-256 of the text's UTF-8 bytes, 64 lower-case hex digits. */

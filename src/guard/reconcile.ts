@@ -155,7 +155,7 @@ export async function sendFirst(
 }
 
 /** Sends an armed attempt, and settles. */
-export async function sendArmed(env: GuardEnvironment, first: Armed): Promise<Outcome<unknown>> {
+async function sendArmed(env: GuardEnvironment, first: Armed): Promise<Outcome<unknown>> {
   return answering(first.turn, async () => {
     let armed = first;
     for (let arms = 1; ; arms += 1) {

@@ -5,7 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Json } from "../base/plain-json.ts";
-import type { BusinessFields, Normaliser } from "../intent/business-arguments.ts";
+import type { BusinessFields } from "../intent/business-arguments.ts";
 import type { Intent, Scope } from "../intent/intent.ts";
 import type { Contract, Terms } from "./contract.ts";
 
@@ -133,4 +133,4 @@ export interface GuardedParts {
   intent(source: IntentSource<Fields>): Intent;
 }
 
-export type { Fields, FieldName, Normaliser };
+export type { Fields, FieldName };

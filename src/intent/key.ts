@@ -14,6 +14,8 @@ export interface Key {
   /** 64 lower-case hex digits. */
   readonly key: string;
   readonly algorithm: KeyAlgorithm;
+  /** The canonical JSON that was hashed. */
+  readonly text: string;
 }
 
 /**
@@ -23,6 +25,6 @@ export interface Key {
 export function deriveKey(identity: Identity, secret?: string | Uint8Array): Key {
   const text = canonicalJson(identity);
   return secret === undefined
-    ? { key: sha256Hex(text), algorithm: "jcs-sha256/1" }
-    : { key: hmacSha256Hex(secret, text), algorithm: "jcs-hmac-sha256/1" };
+    ? { key: sha256Hex(text), algorithm: "jcs-sha256/1", text }
+    : { key: hmacSha256Hex(secret, text), algorithm: "jcs-hmac-sha256/1", text };
 }

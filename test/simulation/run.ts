@@ -14,7 +14,6 @@ import {
   resolve,
 } from "../../src/index.ts";
 import { NeverTwiceError } from "../../src/index.ts";
-import type { OperationRecord } from "../../src/ledger/record.ts";
 import { SqliteStore } from "../../src/stores/sqlite/index.ts";
 import { Checker } from "./checker.ts";
 import { Network, ProviderRefusal } from "./network.ts";
@@ -379,4 +378,3 @@ class SimulatedRun {
   }
 }
 
-export type { OperationRecord };

@@ -16,8 +16,8 @@ import {
 import type { Decision } from "./story.ts";
 
 /** Short, so that the demo is; a real call would wait for 30 s. */
-export const callTimeoutMs = 500;
-export const leaseMs = 2000;
+const callTimeoutMs = 500;
+const leaseMs = 2000;
 
 type RefundArguments = Decision & Record<string, unknown>;
 type BusinessArguments = Readonly<Omit<Decision, "reason">>;

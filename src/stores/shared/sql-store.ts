@@ -145,11 +145,19 @@ export abstract class SqlStore implements port.Store {
 
 /** `leaseMs: 5` becomes `lease_ms: 5`. */
 function toSqlParams(params: object): SqlParams {
-  const entries = Object.entries(params).map(([name, value]: [string, unknown]) => [
-    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    toSqlValue(value),
-  ]);
-  return Object.fromEntries(entries) as SqlParams;
+  const bound: Record<string, SqlValue> = {};
+  for (const [name, value] of Object.entries(params)) bound[toSqlName(name)] = toSqlValue(value);
+  return bound;
+}
+
+const sqlNames = new Map<string, string>();
+
+function toSqlName(name: string): string {
+  const known = sqlNames.get(name);
+  if (known !== undefined) return known;
+  const made = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  sqlNames.set(name, made);
+  return made;
 }
 
 /** True becomes 1, for SQLite has no truth values; spans become whole milliseconds. */

@@ -1,14 +1,9 @@
 /**
- * Statements as the .sql files give them, and how a dialect makes them runnable.
+ * The statements of the .sql files, by name, and what runs them. Their texts have named parameters
+ * (`:tenant`) and the placeholders `:schema` and `:now`.
  *
  * @module
  */
-
-/** A statement with named parameters (`:tenant`) and the placeholders `:schema` and `:now`. */
-export interface Statement {
-  readonly params: readonly string[];
-  readonly text: string;
-}
 
 /** Every statement; both dialects have the same names and parameters, held by a test. */
 export type StatementName =
