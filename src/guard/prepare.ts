@@ -87,14 +87,14 @@ export async function prepare(
     }),
     supersedes: supersedes?.key,
   });
-  const { key, algorithm, text } = deriveKey(identity, env.keySecret);
+  const { key, algorithm } = deriveKey(identity, env.keySecret);
   return {
     tool,
     parts,
     tenant,
     key,
     keyAlgorithm: algorithm,
-    intent: text,
+    intent: canonicalJson(identity),
     fingerprint: fingerprintFor(tool, parts, captured),
     arguments: captured,
     lookAlike: lookAlikeMark(parts, captured),

@@ -14,8 +14,6 @@ export interface Key {
   /** 64 lower-case hex digits. */
   readonly key: string;
   readonly algorithm: KeyAlgorithm;
-  /** The canonical JSON that was hashed. */
-  readonly text: string;
 }
 
 /**
@@ -25,6 +23,6 @@ export interface Key {
 export function deriveKey(identity: Identity, secret?: string | Uint8Array): Key {
   const text = canonicalJson(identity);
   return secret === undefined
-    ? { key: sha256Hex(text), algorithm: "jcs-sha256/1", text }
-    : { key: hmacSha256Hex(secret, text), algorithm: "jcs-hmac-sha256/1", text };
+    ? { key: sha256Hex(text), algorithm: "jcs-sha256/1" }
+    : { key: hmacSha256Hex(secret, text), algorithm: "jcs-hmac-sha256/1" };
 }

@@ -90,7 +90,7 @@ scenario(
     world.provider.fault({ failBeforeCommit: true });
     const first = await world.run();
     const reshaped = world.tool({
-      contract: { key: { ...atomicKey, shape: "hex" }, account: "acct_2" },
+      contract: { key: { ...atomicKey, shape: "hex" } },
       businessArguments: ["orderId", "amountMinor"],
     });
     const guard = await world.another({ tools: [reshaped] });

@@ -29,7 +29,7 @@ export interface PostgresExecutorOptions {
 const databaseClock = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 /** Serialisation failure, deadlock, lock not available: nothing was written, trying again is right. */
 const transient = new Set(["40001", "40P01", "55P03"]);
-const maxTries = 6;
+const maxTries = 15;
 
 /** Compiles statements on first use. */
 export function createPostgresExecutor(
@@ -77,7 +77,7 @@ async function runWithRetry(
       return await runOnce(pool, query, options);
     } catch (error) {
       if (!transient.has(sqlState(error)) || tries === maxTries) throw toStoreError(error);
-      await pause(options.runtime, 2 ** tries);
+      await pause(options.runtime, Math.min(2 ** tries, 100));
     }
   }
 }

@@ -72,7 +72,8 @@ export class PostgresStore extends SqlStore {
   migrate(): Promise<MigrationReport> {
     return this.#withClient(async (client) => {
       const run = runnerOn(client);
-      await run("begin");
+      // Whatever the role's default: the lock orders the processes, and each must see what the last one did.
+      await run("begin isolation level read committed");
       try {
         // Held to the end of the transaction; a session lock would outlive it behind a pooler.
         await run("select pg_advisory_xact_lock($1)", [migrationLock]);

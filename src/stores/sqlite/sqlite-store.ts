@@ -25,7 +25,10 @@ export interface SqliteStoreOptions {
    * leaves the connection as it is; the guard's start-up check then says what is unsafe about it.
    */
   readonly configure?: boolean;
-  /** How long one statement blocks this process for a lock, in milliseconds. Default 1000. */
+  /**
+   * How long one statement blocks this process for a lock, in milliseconds. Default 200: the driver
+   * waits in the process's only thread, and a timer that ends a call before its lease must not be late.
+   */
   readonly busyTimeoutMs?: number;
   /** How long to try for a lock in all, in milliseconds. Default 15 000. */
   readonly busyRetryMs?: number;
@@ -52,7 +55,7 @@ export class SqliteStore extends SqlStore {
       busyRetryMs: options.busyRetryMs ?? 15_000,
     };
     database.function("nevertwice_sha256", { deterministic: true }, (text) => sha256Hex(text));
-    if (options.configure !== false) configure(database, options.busyTimeoutMs ?? 1000);
+    if (options.configure !== false) configure(database, options.busyTimeoutMs ?? 200);
     // A commit blocks this process, so whatever became ready meanwhile shares the next one.
     super(createSqliteExecutor(database, executorOptions), (flush) => setImmediate(flush));
     this.#database = database;
