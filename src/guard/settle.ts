@@ -138,7 +138,7 @@ async function compareStored(
   const { tenant, key } = params;
   const stored = await env.store.read({ tenant, key });
   assert(stored !== undefined, "a claimed row can't vanish");
-  if (stored.purgedAtMs !== null || isSameEffect(stored, params)) return stored;
+  if (isSameEffect(stored, params)) return stored;
   const effect = params.providerId ?? "another result";
   const incident =
     stored.status === "DONE"
@@ -156,6 +156,8 @@ function isSameEffect(stored: OperationRecord, params: CompleteParams): boolean 
   if (stored.status !== "DONE") return false;
   if (stored.providerId !== null && params.providerId !== null)
     return stored.providerId === params.providerId;
+  // A purged result can't be compared any more; that alone is no sign of a second effect.
+  if (stored.purgedAtMs !== null) return true;
   return stored.resultKind === params.resultKind && stored.result === params.result;
 }
 

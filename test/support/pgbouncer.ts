@@ -138,9 +138,13 @@ function launch(binary: string, file: string, directory: string, port: number): 
     const fail = () => reject(new Error(`pgbouncer did not start:\n${log}`));
     child.once("error", reject);
     child.once("close", fail);
+    let decided = false;
     child.stderr.on("data", (chunk: Buffer) => {
+      // Read on, so that the pipe can't fill up; but what scrolls by later decides nothing.
+      if (decided) return;
       log = (log + chunk.toString()).slice(-10_000);
       if (!log.includes("process up")) return;
+      decided = true;
       if (log.includes(`listening on 127.0.0.1:${port}`)) return resolve();
       child.kill("SIGKILL"); // It lives on with its unix socket alone when the port is taken.
       fail();

@@ -107,7 +107,9 @@ export class SqliteStore extends SqlStore {
     const unsafe = [
       ...(Number(synchronous) < 2 ? [`synchronous=${settings.synchronous}`] : []),
       ...(file === "" ? ["file=:memory:"] : []),
-      ...(settings.journal_mode === "off" ? ["journal_mode=off"] : []),
+      ...(file !== "" && ["off", "memory"].includes(settings.journal_mode)
+        ? [`journal_mode=${settings.journal_mode}`]
+        : []),
     ];
     const warnings =
       Number(settings.busy_timeout) === 0
