@@ -143,7 +143,9 @@ function columnsOf(stream: NodeJS.WriteStream): number {
 
 function mayColour(stream: NodeJS.WriteStream): boolean {
   const { NO_COLOR, TERM } = process.env;
-  return stream.isTTY && (NO_COLOR ?? "") === "" && TERM !== "dumb";
+  // A pipe has no such property; undefined would make picocolors look at CI and FORCE_COLOR.
+  const onScreen = (stream.isTTY as boolean | undefined) === true;
+  return onScreen && (NO_COLOR ?? "") === "" && TERM !== "dumb";
 }
 
 /** Writes and waits while the reader is slower than we are. */

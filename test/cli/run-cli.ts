@@ -41,7 +41,7 @@ afterAll(() => built?.remove());
 
 /** Starts the binary. */
 export function startCli(args: readonly string[], options: RunOptions = {}): ChildProcess {
-  const { NEVERTWICE_STORE: _, FORCE_COLOR: __, ...inherited } = process.env;
+  const { NEVERTWICE_STORE: _, FORCE_COLOR: __, NO_COLOR: ___, ...inherited } = process.env;
   const main = options.main ?? (built ??= buildPackage({ withDrivers: true })).main;
   const loader = main.endsWith(".ts") ? ["--import", tsx] : [];
   return spawn(process.execPath, [...loader, main, ...args], {

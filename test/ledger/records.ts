@@ -68,7 +68,7 @@ export const anyPolicy: fc.Arbitrary<ReconcilePolicy> = fc.record({
   replaysDeclines: fc.boolean(),
   authoritative: fc.boolean(),
   hasLookUp: fc.boolean(),
-  maxAttempts: fc.integer({ min: 1, max: 4 }),
+  maxAttempts: fc.integer({ min: 1, max: 12 }),
   giveUpAfterMs: span,
 });
 
