@@ -3,59 +3,20 @@
  * turn of the event loop, which is what one statement is to a database. Conditions have names, so
  * that a wrong store can leave one out (wrong-stores.ts).
  */
-import {
-  type JournalEvent,
-  type JournalLine,
-  chainStart,
-  lineHash,
-} from "../../src/ledger/journal.ts";
+import type { JournalLine } from "../../src/ledger/journal.ts";
 import type { OperationRecord } from "../../src/ledger/record.ts";
 import type * as port from "../../src/ledger/store.ts";
 import type { StoreKit } from "../../src/testing/index.ts";
-
-/** A row as stored; the time of reading is none of it. */
-export type Row = Omit<OperationRecord, "readAtMs"> & { readonly dueAtMs: number };
-export type Conditions = Readonly<Record<string, boolean>>;
-
-/** What several stores share, as several connections share a database. */
-export class MemoryDatabase {
-  nowMs = 1_780_000_000_000;
-  lastToken = 0;
-  readonly rows = new Map<string, Row>();
-  readonly lines: JournalLine[] = [];
-}
-
-/** One write of one row: when, what, and how the journal calls it. */
-export interface Write {
-  readonly event: JournalEvent;
-  readonly detail: string;
-  readonly when: (row: Row, nowMs: number) => Conditions;
-  readonly set: (row: Row, nowMs: number) => Partial<Row>;
-}
-
-export type WriteName =
-  | "takeOver"
-  | "arm"
-  | "renew"
-  | "release"
-  | "complete"
-  | "fail"
-  | "markUnknown"
-  | "escalate"
-  | "resolve"
-  | "recordIncident"
-  | "recordIntent"
-  | "purge";
-export type QueryName = "findLookAlikes" | "list" | "findDue" | "readJournal" | "purge";
+import {
+  type Conditions,
+  MemoryDatabase,
+  MemoryTable,
+  type Row,
+  type Write,
+} from "./memory-table.ts";
 
 /** One connection. */
-export class MemoryStore implements port.Store {
-  readonly database: MemoryDatabase;
-
-  constructor(database: MemoryDatabase) {
-    this.database = database;
-  }
-
+export class MemoryStore extends MemoryTable implements port.Store {
   async migrate(): Promise<port.MigrationReport> {
     return { applied: [], schemaVersion: 1 };
   }
@@ -68,7 +29,11 @@ export class MemoryStore implements port.Store {
 
   async claim(params: port.ClaimParams): Promise<OperationRecord> {
     await this.turn();
-    const met = this.find(params);
+    return this.claimOver(params, this.find(params));
+  }
+
+  /** Claims in view of the row that the key has, or hasn't. */
+  protected claimOver(params: port.ClaimParams, met: Row | undefined): OperationRecord {
     if (met !== undefined) return this.save(met, "operation.repeated", params.detail);
     const claimed = this.save(this.newRow(params), "operation.claimed", params.detail);
     if (!params.arm) return claimed;
@@ -98,11 +63,10 @@ export class MemoryStore implements port.Store {
     });
   }
 
-  async arm(params: port.ArmParams): Promise<OperationRecord | undefined> {
+  arm(params: port.ArmParams): Promise<OperationRecord | undefined> {
     const { newGeneration, lookedAtMs, resendSpanMs } = params;
-    const nothingSent = this.find(params)?.attemptsInGeneration === 0;
     return this.write("arm", params, {
-      event: nothingSent ? "operation.armed" : "operation.resent",
+      event: (row) => (row.attemptsInGeneration === 0 ? "operation.armed" : "operation.resent"),
       detail: params.detail,
       when: (row, nowMs) => ({
         token: row.token === params.token,
@@ -288,7 +252,7 @@ export class MemoryStore implements port.Store {
   }
 
   async findLookAlikes(params: port.LookAlikeParams): Promise<readonly OperationRecord[]> {
-    const sinceMs = this.now() - params.windowMs;
+    const sinceMs = this.now("check") - params.windowMs;
     return this.select("findLookAlikes", newestFirst, 10, (row) => ({
       tenant: row.tenant === params.tenant,
       operation: row.operation === params.operation,
@@ -311,7 +275,7 @@ export class MemoryStore implements port.Store {
   }
 
   async findDue(params: port.DueParams): Promise<readonly OperationRecord[]> {
-    const nowMs = this.now();
+    const nowMs = this.now("check");
     return this.select(
       "findDue",
       (one, other) => one.dueAtMs - other.dueAtMs,
@@ -364,82 +328,8 @@ export class MemoryStore implements port.Store {
     return lines.toSorted(compareLines).slice(0, params.limit);
   }
 
-  /** Where other callers get in between: before a method looks, never between look and write. */
-  protected async turn(): Promise<void> {
-    await Promise.resolve();
-  }
-
-  protected now(): number {
-    return this.database.nowMs;
-  }
-
-  protected nextToken(): number {
-    this.database.lastToken += 1;
-    return this.database.lastToken;
-  }
-
-  protected holds(_name: WriteName | QueryName, conditions: Conditions): boolean {
-    return Object.values(conditions).every(Boolean);
-  }
-
-  protected idOf({ tenant, key }: port.OperationId): string {
-    return JSON.stringify([tenant, key]);
-  }
-
-  protected find(id: port.OperationId): Row | undefined {
-    return this.database.rows.get(this.idOf(id));
-  }
-
-  protected async write(
-    name: WriteName,
-    id: port.OperationId,
-    write: Write,
-  ): Promise<OperationRecord | undefined> {
-    await this.turn();
-    const row = this.find(id);
-    if (row === undefined || !this.holds(name, write.when(row, this.now()))) return undefined;
-    return this.apply(name, row, write);
-  }
-
-  protected apply(_name: WriteName, row: Row, { event, detail, set }: Write): OperationRecord {
-    const changed = { ...row, ...set(row, this.now()), version: row.version + 1 };
-    return this.save(changed, event, detail);
-  }
-
-  /** The row and its line, together. */
-  protected save(row: Row, event: JournalEvent, detail: string): OperationRecord {
-    const { tenant, key, status, token, attempts } = row;
-    const seq = row.journalSeq + 1;
-    const previous = this.database.lines.findLast((line) => this.idOf(line) === this.idOf(row));
-    const line = { seq, atMs: this.now(), event, status, token, attempts, detail };
-    const hash = lineHash(previous?.hash ?? chainStart(tenant, key), line);
-    this.database.lines.push({ tenant, key, ...line, hash });
-    const saved = { ...row, journalSeq: seq };
-    this.database.rows.set(this.idOf(row), saved);
-    return this.toRecord(saved);
-  }
-
-  protected toRecord({ dueAtMs: _, ...row }: Row): OperationRecord {
-    return { ...row, readAtMs: this.now() };
-  }
-
-  protected select(
-    name: QueryName,
-    order: (one: Row, other: Row) => number,
-    limit: number,
-    conditions: (row: Row) => Conditions,
-  ): OperationRecord[] {
-    const found = [...this.database.rows.values()].filter((row) =>
-      this.holds(name, conditions(row)),
-    );
-    return found
-      .toSorted(order)
-      .slice(0, limit)
-      .map((row) => this.toRecord(row));
-  }
-
-  private purgeable(): Row[] {
-    const nowMs = this.now();
+  protected purgeable(): Row[] {
+    const nowMs = this.now("check");
     const found = [...this.database.rows.values()].filter((row) =>
       this.holds("purge", {
         settled: row.status === "DONE" || row.status === "FAILED",
@@ -449,37 +339,6 @@ export class MemoryStore implements port.Store {
       }),
     );
     return found.toSorted((one, other) => (one.settledAtMs ?? 0) - (other.settledAtMs ?? 0));
-  }
-
-  protected newRow(params: port.ClaimParams): Row {
-    const { detail: _, leaseMs, quietMs, arm, ...given } = params;
-    const nowMs = this.now();
-    return {
-      ...given,
-      status: "IN_PROGRESS",
-      token: this.nextToken(),
-      leaseUntilMs: nowMs + leaseMs,
-      generation: 0,
-      attempts: 0,
-      attemptsInGeneration: Number(arm),
-      firstArmedAtMs: arm ? nowMs : null,
-      lastArmedAtMs: arm ? nowMs : null,
-      quietUntilMs: arm ? nowMs + quietMs : 0,
-      resultKind: null,
-      result: null,
-      error: null,
-      providerId: null,
-      reviewReason: null,
-      incident: null,
-      supersededBy: null,
-      version: 1,
-      journalSeq: 0,
-      createdAtMs: nowMs,
-      settledAtMs: null,
-      purgedAtMs: null,
-      sweeps: 0,
-      dueAtMs: nowMs + leaseMs,
-    };
   }
 }
 

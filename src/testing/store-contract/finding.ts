@@ -6,11 +6,14 @@
 import { statuses } from "../../ledger/status.ts";
 import { storeCase } from "./case.ts";
 import {
+  armParams,
   claimParams,
+  fencedBy,
   leaseMs,
   made,
   operationIn,
   quietMs,
+  takeOverParams,
   toolName,
   unknownParams,
   wholeList,
@@ -61,6 +64,27 @@ export const finding = [
       scene.is("what is due in the end, the longest first", await due(), ["leased", "unknown"]);
       const first = await scene.store.findDue({ tools: [toolName], limit: 1 });
       scene.is("the first that is due", keysOf(first), ["leased"]);
+    },
+  ),
+  storeCase(
+    "an operation that was taken over, armed or renewed isn't due before the new lease is over",
+    { rule: "R22", fault: "owner swept away", needsClock: true },
+    async (scene) => {
+      const { store } = scene;
+      const long = { leaseMs: leaseMs * 3 };
+      const unknown = await operationIn(store, "taken over", "UNKNOWN");
+      made("takeOver", await store.takeOver(takeOverParams(unknown, long)));
+      const armed = await operationIn(store, "armed", "IN_PROGRESS");
+      made("arm", await store.arm(armParams(armed, long)));
+      const renewed = await operationIn(store, "renewed", "IN_PROGRESS");
+      const renew = { ...fencedBy(renewed), ...long, detail: "{}" };
+      made("renew", await store.renew(renew));
+      const due = async () => keysOf(await store.findDue({ tools: [toolName], limit: 10 }));
+      await scene.advance(leaseMs * 3 - 1);
+      scene.is("what is due while the leases are alive", await due(), []);
+      await scene.advance(1);
+      const all = (await due()).toSorted();
+      scene.is("what is due when they are over", all, ["armed", "renewed", "taken over"]);
     },
   ),
   storeCase(

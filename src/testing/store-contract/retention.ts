@@ -170,18 +170,21 @@ export const retention = [
       for (const key of keys) await operationIn(scene.store, key, "DONE");
       await scene.advance(retentionMs + 1);
       const [claimer, purger] = [await scene.another(), await scene.another()];
-      const claims = keys.map((key) => claimParams(key));
-      const purges = Array.from({ length: 6 }, () => purger.purge({ limit: 5 }));
-      const met = await Promise.all(claims.map((claim) => claimer.claim(claim)));
-      const purged = await Promise.all(purges);
-      for (const [at, claim] of claims.entries()) {
-        const row = scene.has(`the row of ${claim.key}`, met[at], { status: "DONE" });
-        const { kind } = decide(row, claim);
-        scene.holds(`${claim.key} is replayed or expired`, kind === "replay" || kind === "expired");
-      }
-      const rest = await scene.store.purge({ limit: 100 });
-      const sum = purged.reduce((total, count) => total + count, rest);
-      scene.is("how many operations were purged in all", sum, keys.length);
+      const claimOne = async (key: string): Promise<void> => {
+        const claim = claimParams(key);
+        const { kind } = decide(await claimer.claim(claim), claim);
+        scene.holds(`${key} is replayed or expired`, kind === "replay" || kind === "expired");
+      };
+      let isPurging = true;
+      const claimAll = async (): Promise<void> => {
+        while (isPurging) await Promise.all(keys.map(claimOne));
+      };
+      const purgeAll = async (): Promise<void> => {
+        let sum = 0;
+        for (const _ of keys) sum += await purger.purge({ limit: 1 });
+        scene.is("how many operations were purged in all", sum, keys.length);
+      };
+      await Promise.all([claimAll(), purgeAll().finally(() => (isPurging = false))]);
       for (const key of keys) {
         scene.is("a fault in the chain", findChainFault(await scene.lines(key)), undefined);
       }

@@ -9,11 +9,13 @@ import type { ResolveParams } from "../../ledger/store.ts";
 import { storeCase } from "./case.ts";
 import {
   completeParams,
+  fencedBy,
   made,
   operationIn,
   quietMs,
   resolveParams,
   retentionMs,
+  takenOver,
   withIncident,
 } from "./params.ts";
 import type { Scene } from "./scene.ts";
@@ -83,7 +85,6 @@ export const reviewing = [
           journalSeq: seen.journalSeq + 1,
           reviewReason: null,
           incident: null,
-          sweeps: 0,
         });
         const last = (await scene.events(seen.key)).at(-1);
         scene.is("the journal's last event", last, "review.resolved");
@@ -95,14 +96,15 @@ export const reviewing = [
     { rule: "R30", fault: "settled outcome decided again", needsClock: true },
     async (scene) => {
       const situations = await everySituation(scene);
-      const refused = situations.filter(({ isAllowed }) => !isAllowed);
-      for (const spanMs of [0, retentionMs]) {
-        await scene.advance(spanMs);
-        for (const { seen, decision, what } of refused) {
+      const refused = situations
+        .filter(({ isAllowed }) => !isAllowed)
+        .map(({ seen, decision, what }) => {
           const params = resolveParams(seen, decisions[decision]);
-          await scene.refuses(what, () => scene.store.resolve(params));
-        }
-      }
+          return [what, () => scene.store.resolve(params)] as const;
+        });
+      await scene.refusesAll("at once", refused);
+      await scene.advance(retentionMs);
+      await scene.refusesAll("much later", refused);
     },
   ),
   storeCase(
@@ -111,12 +113,21 @@ export const reviewing = [
     async (scene) => {
       const situations = await everySituation(scene);
       await scene.advance(quietMs);
-      for (const { seen, decision, what } of situations.filter(({ isAllowed }) => isAllowed)) {
+      const allowed = situations.filter(({ isAllowed }) => isAllowed);
+      const saysNo = (decision: Decision): boolean =>
+        decision === "did not happen" || decision === "run again";
+      const early = allowed
+        .filter(({ decision }) => saysNo(decision))
+        .map(({ seen, decision, what }) => {
+          const params = resolveParams(seen, decisions[decision]);
+          return [what, () => scene.store.resolve(params)] as const;
+        });
+      await scene.refusesAll("before everything is quiet", early);
+      for (const { seen, decision, what } of allowed) {
+        if (saysNo(decision)) continue;
         const { status } = decisions[decision];
         const params = resolveParams(seen, decisions[decision]);
-        const saysNo = decision === "did not happen" || decision === "run again";
-        if (saysNo) await scene.refuses(what, () => scene.store.resolve(params));
-        else scene.has(what, await scene.store.resolve(params), { status });
+        scene.has(what, await scene.store.resolve(params), { status });
       }
     },
   ),
@@ -199,10 +210,12 @@ export const reviewing = [
     },
   ),
   storeCase(
-    '"look again" changes nothing about what was sent',
+    '"look again" changes nothing about what was sent, and counts the sweeps anew',
     { rule: "R30", fault: "look again forgets the attempt" },
     async (scene) => {
-      const seen = await operationIn(scene.store, "key", "NEEDS_REVIEW");
+      const { owner } = await takenOver(scene.store, "key");
+      const escalate = { ...fencedBy(owner), reason: "why", detail: "{}" };
+      const seen = made("escalate", await scene.store.escalate(escalate));
       const { generation, attempts, attemptsInGeneration, firstArmedAtMs, wireKey, token } = seen;
       const params = resolveParams(seen, decisions["look again"]);
       scene.has("the row", await scene.store.resolve(params), {
@@ -214,6 +227,7 @@ export const reviewing = [
         wireKey,
         token,
         settledAtMs: null,
+        sweeps: 0,
       });
     },
   ),
@@ -222,7 +236,8 @@ export const reviewing = [
     { rule: "R22", fault: "decision not acted on", needsClock: true },
     async (scene) => {
       for (const decision of ["look again", "run again"] as const) {
-        const seen = await operationIn(scene.store, decision, "NEEDS_REVIEW");
+        const longLease = { leaseMs: quietMs * 10 };
+        const seen = await operationIn(scene.store, decision, "NEEDS_REVIEW", longLease);
         await scene.advance(quietMs + 1);
         made("resolve", await scene.store.resolve(resolveParams(seen, decisions[decision])));
         const due = await scene.store.findDue({ tools: [seen.tool], limit: 10 });

@@ -69,10 +69,20 @@ export class Scene {
   }
 
   /** The write returns no row, and changes no row, no journal and nothing that is due. */
-  async refuses(what: string, attempt: Attempt): Promise<void> {
+  refuses(what: string, attempt: Attempt): Promise<void> {
+    return this.refusesAll(what, [[what, attempt]]);
+  }
+
+  /** None of the named writes returns a row, and together they change nothing. */
+  async refusesAll(
+    what: string,
+    attempts: readonly (readonly [what: string, attempt: Attempt])[],
+  ): Promise<void> {
     const before = await this.stored();
-    const row = await attempt();
-    if (row !== undefined) this.#fail(`${what}: the row returned`, undefined, row);
+    for (const [name, attempt] of attempts) {
+      const row = await attempt();
+      if (row !== undefined) this.#fail(`${name}: the row returned`, undefined, row);
+    }
     this.is(`${what}: what is stored afterwards`, await this.stored(), before);
   }
 
