@@ -103,7 +103,9 @@ export abstract class MemoryTable {
   protected save(row: Row, event: JournalEvent, detail: string): OperationRecord {
     const { tenant, key, status, token, attempts } = row;
     const seq = row.journalSeq + 1;
-    const previous = this.database.lines.findLast((line) => this.idOf(line) === this.idOf(row));
+    const previous = this.database.lines.findLast(
+      (other) => other.key === key && other.tenant === tenant,
+    );
     const line = { seq, atMs: this.now("journal"), event, status, token, attempts, detail };
     const hash = lineHash(previous?.hash ?? chainStart(tenant, key), line);
     this.database.lines.push({ tenant, key, ...line, hash });
@@ -112,8 +114,9 @@ export abstract class MemoryTable {
     return this.toRecord(saved);
   }
 
-  protected toRecord({ dueAtMs: _, ...row }: Row): OperationRecord {
-    return { ...row, readAtMs: this.now("read") };
+  protected toRecord(row: Row): OperationRecord {
+    const { dueAtMs: _, ...record } = row;
+    return { ...record, readAtMs: this.now("read") };
   }
 
   protected select(

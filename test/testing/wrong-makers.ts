@@ -8,11 +8,14 @@ import type * as port from "../../src/ledger/store.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { ClockUse, QueryName, Row, Write, WriteName } from "./memory-table.ts";
 
-/** The real time in place of the database's, for one use. */
-export function onWallClock(use: ClockUse): typeof MemoryStore {
+/** Far from the database's clock, and the same whenever the tests run. */
+const workersClockMs = 2_500_000_000_000;
+
+/** A worker's clock in place of the database's, for one use. */
+export function onWorkersClock(use: ClockUse): typeof MemoryStore {
   return class extends MemoryStore {
     protected override now(asked: ClockUse): number {
-      return asked === use ? Date.now() : super.now(asked);
+      return asked === use ? workersClockMs : super.now(asked);
     }
   };
 }

@@ -1,15 +1,46 @@
 /**
  * Wrong stores, one fault each, as somebody might build them; and those that are made by rule.
  */
-import type { OperationRecord } from "../../src/ledger/record.ts";
 import type * as port from "../../src/ledger/store.ts";
 import { MemoryStore } from "./memory-store.ts";
+import {
+  ChainForks,
+  ClaimAgainTakesAnotherTurn,
+  ClaimInTwoStatements,
+  ClaimsMixedUp,
+  CompleteMakesRows,
+  CompletionsMixedUp,
+  IncidentMakesRows,
+  JournalAsWritten,
+  JournalPagesByKey,
+  JournalPagesRepeat,
+  JournalUnlimited,
+  MigrationNotRepeatable,
+  MigrationWipes,
+  OwnClaimUnknown,
+  PurgeDeletes,
+  PurgeInTwoStatements,
+  PurgeNewestFirst,
+  PurgeOneMsEarly,
+  PurgeUnlimited,
+  PurgeableMiscounted,
+  PurgesTwice,
+  ReadIgnoresTenant,
+  ReadMakesRows,
+  RetentionFromTheClaim,
+  SchemaMisreported,
+  TokenPerConnection,
+  TokenPerKey,
+  TombstoneIsFree,
+  claiming,
+  overwriting,
+} from "./wrong-kinds.ts";
 import {
   alsoSetting,
   comparing,
   journalling,
   offByOne,
-  onWallClock,
+  onWorkersClock,
   refusing,
   rehashed,
   saving,
@@ -18,280 +49,6 @@ import {
   writing,
 } from "./wrong-makers.ts";
 import { type WrongStore, wrongParts } from "./wrong-parts.ts";
-
-type Claimed = Promise<OperationRecord>;
-
-class ClaimInTwoStatements extends MemoryStore {
-  override async claim(params: port.ClaimParams): Claimed {
-    const met = this.find(params);
-    await this.turn();
-    return this.claimOver(params, met);
-  }
-}
-
-class OwnClaimUnknown extends MemoryStore {
-  override async claim(params: port.ClaimParams): Claimed {
-    const isFree = this.find(params) === undefined;
-    const row = await super.claim(params);
-    return isFree ? row : { ...row, acquisitionId: "somebody" };
-  }
-}
-
-class ClaimAgainTakesAnotherTurn extends MemoryStore {
-  override async claim(params: port.ClaimParams): Claimed {
-    const met = this.find(params);
-    if (met?.acquisitionId === params.acquisitionId) this.database.rows.delete(this.idOf(params));
-    return super.claim(params);
-  }
-}
-
-class ClaimsMixedUp extends MemoryStore {
-  override async claim(params: port.ClaimParams): Claimed {
-    const row = await super.claim(params);
-    await this.turn();
-    const last = [...this.database.rows.values()].at(-1);
-    return last === undefined ? row : this.toRecord(last);
-  }
-}
-
-class CompletionsMixedUp extends MemoryStore {
-  override async complete(params: port.CompleteParams): Promise<OperationRecord | undefined> {
-    const row = await super.complete(params);
-    await this.turn();
-    const last = [...this.database.rows.values()].findLast(({ status }) => status === "DONE");
-    return row === undefined || last === undefined ? row : this.toRecord(last);
-  }
-}
-
-/** A duplicate that writes what it brought. */
-function overwriting(change: (params: port.ClaimParams) => object): typeof MemoryStore {
-  return class extends MemoryStore {
-    override async claim(params: port.ClaimParams): Claimed {
-      const met = this.find(params);
-      if (met !== undefined)
-        this.database.rows.set(this.idOf(params), { ...met, ...change(params) });
-      return super.claim(params);
-    }
-  };
-}
-
-function claiming(change: (params: port.ClaimParams) => Partial<port.ClaimParams>) {
-  return class extends MemoryStore {
-    override claim(params: port.ClaimParams): Claimed {
-      return super.claim({ ...params, ...change(params) });
-    }
-  };
-}
-
-class TokenPerConnection extends MemoryStore {
-  #last = 0;
-  protected override nextToken(): number {
-    this.#last += 1;
-    return this.#last;
-  }
-}
-
-class TokenPerKey extends MemoryStore {
-  protected override newRow(params: port.ClaimParams) {
-    return { ...super.newRow(params), token: 1 };
-  }
-}
-
-class ReadIgnoresTenant extends MemoryStore {
-  override async read(id: port.OperationId): Promise<OperationRecord | undefined> {
-    const row = [...this.database.rows.values()].find(({ key }) => key === id.key);
-    return row === undefined ? undefined : this.toRecord(row);
-  }
-}
-
-class ReadMakesRows extends MemoryStore {
-  override async read(id: port.OperationId): Promise<OperationRecord | undefined> {
-    return (await super.read(id)) ?? [...(await super.list(anyRow))].at(0);
-  }
-}
-const anyRow: port.ListParams = {
-  tenant: null,
-  status: null,
-  operation: null,
-  review: false,
-  limit: 1,
-  beforeCreatedAtMs: null,
-};
-
-/** A write that makes the row which it doesn't find. */
-class CompleteMakesRows extends MemoryStore {
-  override async complete(params: port.CompleteParams): Promise<OperationRecord | undefined> {
-    if (this.find(params) === undefined) await super.claim(claimOf(params));
-    return super.complete(params);
-  }
-}
-
-class IncidentMakesRows extends MemoryStore {
-  override async recordIncident(
-    params: port.RecordIncidentParams,
-  ): Promise<OperationRecord | undefined> {
-    if (this.find(params) === undefined) await super.claim(claimOf(params));
-    return super.recordIncident(params);
-  }
-}
-
-function claimOf(id: port.OperationId): port.ClaimParams {
-  return {
-    tenant: id.tenant,
-    key: id.key,
-    keyAlgorithm: "",
-    operation: "",
-    tool: "",
-    intent: "{}",
-    fingerprint: "",
-    arguments: "{}",
-    acquisitionId: "",
-    leaseMs: 0,
-    arm: false,
-    wireKey: "",
-    quietMs: 0,
-    retentionMs: 0,
-    supersedes: null,
-    lookAlike: null,
-    detail: "{}",
-  };
-}
-
-class PurgeDeletes extends MemoryStore {
-  override async purge(params: port.PurgeParams): Promise<number> {
-    const count = await super.purge(params);
-    for (const [id, row] of this.database.rows) {
-      if (row.purgedAtMs !== null) this.database.rows.delete(id);
-    }
-    return count;
-  }
-}
-
-class PurgeInTwoStatements extends MemoryStore {
-  override async purge(params: port.PurgeParams): Promise<number> {
-    const found = (await super.countPurgeable()) > 0;
-    const before = new Map(this.database.rows);
-    const count = await super.purge(params);
-    if (!found) return count;
-    const purged = [...this.database.rows].filter(([id, row]) => before.get(id) !== row);
-    for (const [id] of purged) this.database.rows.delete(id);
-    await this.turn();
-    for (const [id, row] of purged) this.database.rows.set(id, row);
-    return count;
-  }
-}
-
-class PurgesTwice extends MemoryStore {
-  override async purge(params: port.PurgeParams): Promise<number> {
-    const found = Math.min(await super.countPurgeable(), params.limit);
-    await super.purge(params);
-    return found;
-  }
-}
-
-class PurgeUnlimited extends MemoryStore {
-  override purge(): Promise<number> {
-    return super.purge({ limit: 10_000 });
-  }
-}
-
-class PurgeableMiscounted extends MemoryStore {
-  override async countPurgeable(): Promise<number> {
-    return 0;
-  }
-}
-
-class PurgeNewestFirst extends MemoryStore {
-  protected override purgeable() {
-    return super.purgeable().toReversed();
-  }
-}
-
-class RetentionFromTheClaim extends MemoryStore {
-  protected override purgeable() {
-    const isOld = (row: { createdAtMs: number; retentionMs: number }): boolean =>
-      row.createdAtMs < this.database.nowMs - row.retentionMs;
-    const settled = [...this.database.rows.values()].filter(
-      ({ settledAtMs }) => settledAtMs !== null,
-    );
-    return settled.filter((row) => row.purgedAtMs === null && row.incident === null && isOld(row));
-  }
-}
-
-class PurgeOneMsEarly extends MemoryStore {
-  protected override purgeable() {
-    this.database.nowMs += 1;
-    const rows = super.purgeable();
-    this.database.nowMs -= 1;
-    return rows;
-  }
-}
-
-class TombstoneIsFree extends MemoryStore {
-  override async claim(params: port.ClaimParams): Claimed {
-    if (typeof this.find(params)?.purgedAtMs === "number")
-      this.database.rows.delete(this.idOf(params));
-    return super.claim(params);
-  }
-}
-
-class MigrationNotRepeatable extends MemoryStore {
-  override async migrate(): Promise<port.MigrationReport> {
-    return { applied: ["0001-ledger"], schemaVersion: 1 };
-  }
-}
-
-class MigrationWipes extends MemoryStore {
-  override async migrate(): Promise<port.MigrationReport> {
-    this.database.rows.clear();
-    return super.migrate();
-  }
-}
-
-class SchemaMisreported extends MemoryStore {
-  override async inspect(): Promise<port.StoreInspection> {
-    return { ...(await super.inspect()), schemaVersion: 0 };
-  }
-}
-
-class JournalPagesRepeat extends MemoryStore {
-  override readJournal(params: port.ReadJournalParams) {
-    const { after } = params;
-    const before = after === null ? null : { ...after, seq: after.seq - 1 };
-    return super.readJournal({ ...params, after: before });
-  }
-}
-
-class JournalPagesByKey extends MemoryStore {
-  override readJournal(params: port.ReadJournalParams) {
-    const { after } = params;
-    const skipped = after === null ? null : { ...after, seq: Number.MAX_SAFE_INTEGER };
-    return super.readJournal({ ...params, after: skipped });
-  }
-}
-
-class JournalUnlimited extends MemoryStore {
-  override readJournal(params: port.ReadJournalParams) {
-    return super.readJournal({ ...params, limit: 10_000 });
-  }
-}
-
-class JournalAsWritten extends MemoryStore {
-  override async readJournal(params: port.ReadJournalParams) {
-    const found = new Set(await super.readJournal({ ...params, limit: 10_000 }));
-    return this.database.lines.filter((line) => found.has(line)).slice(0, params.limit);
-  }
-}
-
-class ChainForks extends MemoryStore {
-  override async claim(params: port.ClaimParams): Claimed {
-    const seq = this.find(params)?.journalSeq;
-    await this.turn();
-    const met = this.find(params);
-    if (met === undefined || seq === undefined) return super.claim(params);
-    return this.save({ ...met, journalSeq: seq }, "operation.repeated", params.detail);
-  }
-}
 
 /** How a text may be spoilt on its way. */
 const spoiling: Readonly<Record<string, (text: string) => string>> = {
@@ -344,11 +101,11 @@ const byHand: Readonly<Record<string, typeof MemoryStore>> = {
   "read answers with any row": ReadMakesRows,
   "complete makes the row that it does not find": CompleteMakesRows,
   "recordIncident makes the row that it does not find": IncidentMakesRows,
-  "claims go by the wall clock": onWallClock("claim"),
-  "conditions go by the wall clock": onWallClock("check"),
-  "writes go by the wall clock": onWallClock("write"),
-  "the journal goes by the wall clock": onWallClock("journal"),
-  "the time of reading is the wall clock's": onWallClock("read"),
+  "claims go by the worker's clock": onWorkersClock("claim"),
+  "conditions go by the worker's clock": onWorkersClock("check"),
+  "writes go by the worker's clock": onWorkersClock("write"),
+  "the journal goes by the worker's clock": onWorkersClock("journal"),
+  "the time of reading is the worker's": onWorkersClock("read"),
   "take-over one millisecond early": offByOne("takeOver", 1),
   "take-over one millisecond late": offByOne("takeOver", -1),
   "the window closes one millisecond late": offByOne("arm", -1),

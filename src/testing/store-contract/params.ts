@@ -210,13 +210,18 @@ export async function withIncident(store: Store, seen: OperationRecord): Promise
   return made("recordIncident", await store.recordIncident(incidentParams(key, { tenant })));
 }
 
-/** An operation whose first owner was too slow: what it saw last, and the row of the one who has it now. */
+/**
+ * An operation that was taken over from an owner who was too slow: what the owner saw last, and the
+ * row as it is now. The acquisition's name is the same, so that only the token tells them apart.
+ */
 export async function takenOver(
   store: Store,
   key: string,
 ): Promise<{ stale: OperationRecord; owner: OperationRecord }> {
   const stale = await store.claim(claimParams(key, { leaseMs: 0 }));
-  const owner = made("takeOver", await store.takeOver(takeOverParams(stale)));
+  const { acquisitionId } = stale;
+  const taker = takeOverParams(stale, { acquisitionId });
+  const owner = made("takeOver", await store.takeOver(taker));
   return { stale, owner };
 }
 

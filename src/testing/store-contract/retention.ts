@@ -166,25 +166,29 @@ export const retention = [
     "a claim that races a purge meets the result or the tombstone, never a free key",
     { rule: "R23", fault: "purge races claim", needsClock: true },
     async (scene) => {
-      const keys = Array.from({ length: 30 }, (_, at) => `key-${at}`);
+      const keys = Array.from({ length: 12 }, (_, at) => `key-${at}`);
       for (const key of keys) await operationIn(scene.store, key, "DONE");
       await scene.advance(retentionMs + 1);
-      const [claimer, purger] = [await scene.another(), await scene.another()];
+      const claimer = await scene.another();
       const claimOne = async (key: string): Promise<void> => {
         const claim = claimParams(key);
         const { kind } = decide(await claimer.claim(claim), claim);
         scene.holds(`${key} is replayed or expired`, kind === "replay" || kind === "expired");
       };
-      let isPurging = true;
+      const purger = { store: await scene.another(), isAtWork: true };
       const claimAll = async (): Promise<void> => {
-        while (isPurging) await Promise.all(keys.map(claimOne));
+        while (purger.isAtWork) await Promise.all(keys.map(claimOne));
       };
-      const purgeAll = async (): Promise<void> => {
+      const purgeAll = async (): Promise<number> => {
         let sum = 0;
-        for (const _ of keys) sum += await purger.purge({ limit: 1 });
-        scene.is("how many operations were purged in all", sum, keys.length);
+        for (const _ of keys) sum += await purger.store.purge({ limit: 1 });
+        return sum;
       };
-      await Promise.all([claimAll(), purgeAll().finally(() => (isPurging = false))]);
+      const purging = purgeAll().finally(() => (purger.isAtWork = false));
+      const [, purged] = await Promise.all([claimAll(), purging]);
+      // A purge may pass over rows that a claim holds.
+      const rest = await scene.store.purge({ limit: 100 });
+      scene.is("how many operations were purged in all", purged + rest, keys.length);
       for (const key of keys) {
         scene.is("a fault in the chain", findChainFault(await scene.lines(key)), undefined);
       }
