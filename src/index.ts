@@ -36,8 +36,14 @@ export { type Resolution, type ReviewDecision, resolve } from "./guard/review.ts
 export type { OperationRecord } from "./ledger/record.ts";
 export type { Mode } from "./ledger/decide.ts";
 export type { Status } from "./ledger/status.ts";
-export { type JournalEvent, type JournalLine, findChainFault } from "./ledger/journal.ts";
-export type { Store, StoreInspection } from "./ledger/store.ts";
+export {
+  type JournalEvent,
+  type JournalLine,
+  chainStart,
+  findChainFault,
+  lineHash,
+} from "./ledger/journal.ts";
+export type * from "./ledger/store.ts";
 
 export { type ErrorCode, type ErrorEntry, errorCodes, errorTable } from "./base/error-table.ts";
 export { NeverTwiceError, isNeverTwiceError } from "./base/errors.ts";

@@ -5,3 +5,4 @@
  * @module
  */
 export * from "./fake-provider/index.ts";
+export * from "./store-contract/index.ts";

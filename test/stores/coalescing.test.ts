@@ -72,30 +72,6 @@ describeStores("what arrives together", (suite) => {
     ]);
   });
 
-  it("completes a key that is there twice once", async () => {
-    const { store } = counted(await suite.open());
-    await store.claim(claimParams("k"));
-    const twice = ["first", "second"].map((result) =>
-      store.complete(completeParams("k", { result: `"${result}"` })),
-    );
-    const [first, second] = await Promise.all(twice);
-    expect([first?.result, second]).toEqual(['"first"', undefined]);
-  });
-
-  it("keeps tenants apart that use the same key", async () => {
-    const { store } = counted(await suite.open());
-    const claims = ["a", "b", "c"].map((tenant) => claimParams("k", { tenant }));
-    const records = await Promise.all(claims.map((claim) => store.claim(claim)));
-    expect(records.map((record) => record.tenant)).toEqual(["a", "b", "c"]);
-    expect(new Set(records.map((record) => record.token)).size).toBe(3);
-    const done = await Promise.all([
-      store.complete(completeParams("k", { tenant: "b", result: '"of b"' })),
-      store.complete(completeParams("k", { tenant: "d", result: '"of d"' })),
-    ]);
-    expect(done.map((record) => record?.result)).toEqual(['"of b"', undefined]);
-    expect(await store.read({ tenant: "a", key: "k" })).toMatchObject({ status: "IN_PROGRESS" });
-  });
-
   it.each<[string, Parameters<typeof claimParams>[1]]>([
     ["breaks a rule of the table", { tenant: "" }],
     ["lacks what the table needs", { detail: null as unknown as string }],

@@ -5,72 +5,11 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { type JournalLine, findChainFault } from "../../src/index.ts";
-import { type OpenStore, TestClock, describeStores } from "../support/stores.ts";
-import { linesOf, operationIn, stored, sure, withIncident } from "../support/worker-operations.ts";
-import {
-  armParams,
-  claimParams,
-  completeParams,
-  fencedBy,
-  leaseMs,
-  quietMs,
-  resolveParams,
-} from "../support/worker-params.ts";
+import { type OpenStore, describeStores } from "../support/stores.ts";
+import { linesOf, operationIn, stored, withIncident } from "../support/worker-operations.ts";
+import { armParams, claimParams, completeParams, fencedBy } from "../support/worker-params.ts";
 
 describeStores("the journal", (suite) => {
-  it("tells every event of a long life, in order, in one unbroken chain", async () => {
-    const clock = new TestClock();
-    const { store } = await suite.open({ clock });
-    const detail = '{"text":"Gr\u00fc\u00dfe, \u{1f600}, \\"quoted\\", \\n and \\u0000"}';
-    const key = "k\u00e9y";
-    const claimed = await store.claim(
-      claimParams(key, { arm: false, detail, tenant: "acm\u00e9" }),
-    );
-    await store.claim(claimParams(key, { tenant: "acm\u00e9", detail }));
-    const error = '{"message":"\u{1f4b6} declined"}';
-    const owner = fencedBy(claimed);
-    sure(await store.arm(armParams(claimed, { detail })));
-    sure(await store.renew({ ...owner, leaseMs, detail }));
-    sure(await store.release({ ...owner, attempts: 1, error, sweepAfterMs: 0, detail }));
-    sure(await store.arm(armParams(claimed, { detail })));
-    const event = "operation.unknown";
-    sure(await store.markUnknown({ ...owner, error, sweepAfterMs: 1, event, detail }));
-    const taker = { ...owner, acquisitionId: "b", leaseMs, detail };
-    const taken = sure(await store.takeOver(taker));
-    const resent = sure(await store.arm(armParams(taken, { detail })));
-    const seen = sure(await store.escalate({ ...fencedBy(resent), reason: "why", detail }));
-    clock.advance(quietMs + 1);
-    const no = { status: "FAILED", resultKind: null, result: null, error, detail } as const;
-    sure(await store.resolve(resolveParams(seen, no)));
-    sure(await store.recordIncident({ ...owner, incident: "an effect exists", detail }));
-    const flagged = sure(await store.read(owner));
-    sure(await store.resolve(resolveParams(flagged, { detail })));
-    sure(await store.recordIntent({ ...owner, supersededBy: "new", detail }));
-    clock.advance(1_000_001);
-    expect(await store.purge({ limit: 1 })).toBe(1);
-
-    const lines = await linesOf(store, key);
-    expect(lines.map((line) => `${line.seq} ${line.event} ${line.status}`)).toEqual([
-      "1 operation.claimed IN_PROGRESS",
-      "2 operation.repeated IN_PROGRESS",
-      "3 operation.armed IN_PROGRESS",
-      "4 operation.renewed IN_PROGRESS",
-      "5 operation.released IN_PROGRESS",
-      "6 operation.armed IN_PROGRESS",
-      "7 operation.unknown UNKNOWN",
-      "8 operation.taken-over IN_PROGRESS",
-      "9 operation.resent IN_PROGRESS",
-      "10 review.opened NEEDS_REVIEW",
-      "11 review.resolved FAILED",
-      "12 operation.incident FAILED",
-      "13 review.resolved DONE",
-      "14 intent.recorded DONE",
-      "15 operation.purged DONE",
-    ]);
-    expect(lines.slice(0, 14).map((line) => line.detail)).toEqual(lines.slice(1).map(() => detail));
-    expect(findChainFault(lines)).toBeUndefined();
-  });
-
   it.each([
     "update :schema.journal set detail = '{}'",
     "update :schema.journal set hash = hash where seq = 1",
@@ -130,25 +69,6 @@ describeStores("the journal", (suite) => {
     await opened.sql("update :schema.journal set key = 'renamed' where key = 'all'");
     expect(await faultOf("renamed")).toEqual({ seq: 1, reason: "the line was altered" });
     expect(await faultOf("all")).toEqual({ seq: 0, reason: "no line is left" });
-  });
-
-  it("is read in pages that miss nothing and repeat nothing", async () => {
-    const { store } = await suite.open();
-    for (const key of ["b", "a", "c"]) await operationIn(store, key, "UNKNOWN");
-    const all = await linesOf(store);
-    expect(all.map((line) => `${line.key}${line.seq}`)).toEqual(
-      ["a", "b", "c"].flatMap((key) => [1, 2, 3].map((seq) => `${key}${seq}`)),
-    );
-    const paged: JournalLine[] = [];
-    for (;;) {
-      const after = paged.at(-1) ?? null;
-      const page = await store.readJournal({ tenant: null, key: null, after, limit: 2 });
-      if (page.length === 0) break;
-      paged.push(...page);
-    }
-    expect(paged).toEqual(all);
-    const other = { tenant: "other", key: null, after: null, limit: 10 };
-    expect(await store.readJournal(other)).toEqual([]);
   });
 });
 
