@@ -75,10 +75,11 @@ function printTable(json: boolean): number {
   else {
     const states = verdicts.reduce((sum, { exploration }) => sum + exploration.states, 0);
     const ms = verdicts.reduce((sum, { exploration }) => sum + exploration.elapsedMs, 0);
+    const { user, system } = process.cpuUsage();
     const sound = verdicts.filter(({ configuration }) => configuration.breaks === null).length;
     console.log(
       `\n${verdicts.length} configurations (${sound} sound, ${verdicts.length - sound} negative), ` +
-        `${states} states, ${(ms / 1000).toFixed(1)} s: ${bad.length === 0 ? "all as they have to be" : `${bad.length} NOT as they have to be`}`,
+        `${states} states, ${(ms / 1000).toFixed(1)} s (${((user + system) / 1e6).toFixed(1)} s of processor time): ${bad.length === 0 ? "all as they have to be" : `${bad.length} NOT as they have to be`}`,
     );
   }
   return bad.length === 0 ? 0 : 1;

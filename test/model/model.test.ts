@@ -2,6 +2,7 @@
  * The protocol, explored exhaustively with the product's own decisions: sound configurations keep every
  * invariant, and each rule left out is caught. `npm run model` prints the same as a table.
  */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { configurations } from "./configurations.ts";
 import { traceText } from "./trace.ts";
@@ -53,6 +54,13 @@ describe("the model", () => {
         " 14. t=4   provider request of worker 2 arrives, wire key 0: EFFECT 2",
       ].join("\n"),
     );
+  });
+
+  it("is documented: each configuration has its line in docs/internals/model.md", () => {
+    const text = readFileSync(new URL("../../docs/internals/model.md", import.meta.url), "utf8");
+    const lines = text.split("\n").filter((line) => line.startsWith("| `"));
+    const documented = lines.map((line) => line.split("`")[1]);
+    expect(documented).toEqual(configurations.map(({ name }) => name));
   });
 
   it("names what may have been meant by a wrong name", () => {
