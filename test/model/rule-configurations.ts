@@ -48,7 +48,11 @@ const acting: readonly Configuration[] = [
   without("takeOverByTokenAlone", "R12", "S5", "a take-over doesn't check status and lease again", {
     off: ["take-over-checks"],
   }),
-  without("armNotFenced", "R12", "S1", "arming looks at neither token nor attempts", {
+  without("armNotFenced", "R12", "S2", "arming looks at neither token nor attempts", {
+    provider: { turnsAway: true, declines: true, savesDeclines: false },
+    off: ["arm-fenced"],
+  }),
+  without("armUnchecked", "R12", "S1", "arming looks at nothing but the key", {
     ...strict,
     off: ["arm-fenced", "arm-checks-window"],
   }),
