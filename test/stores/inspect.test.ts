@@ -189,13 +189,58 @@ describe.skipIf(inject("postgresUrl") === null)("a PostgreSQL session", () => {
     await expect(createGuard({ store, accept: ["fsync=off"] })).resolves.toBeDefined();
   });
 
-  it("is told of an asynchronous standby, and of being on a standby itself", async () => {
+  it.each<[string, Record<string, unknown>[], unknown[]]>([
+    ["an asynchronous", [{ name: "b", state: "async" }], ["the standby b is asynchronous: "]],
+    [
+      "a potential",
+      [
+        { name: "b", state: "sync" },
+        { name: "c", state: "potential" },
+      ],
+      ["the standby c is asynchronous as long as another one is there: "],
+    ],
+    ["no synchronous or quorum", [{ name: "b", state: "quorum" }], []],
+    ["one hidden", [{ name: null, state: null }], ["a standby is attached, but this role can't"]],
+    [
+      "two hidden",
+      [
+        { name: null, state: null },
+        { name: null, state: null },
+      ],
+      ["2 standbys are attached, but this role can't"],
+    ],
+  ])("is told of %s standby", async (_, standbys, expected) => {
     const warnings: Warning[] = [];
-    const store = reporting(/pg_stat_replication/, [{ async: "1", standby: true }]);
+    const store = reporting(/pg_stat_replication/, standbys);
     await createGuard({ store, onWarning: (warning) => void warnings.push(warning) });
-    expect(warnings.map((warning) => warning.message)).toEqual([
-      expect.stringContaining("asynchronous standby"),
-      expect.stringContaining("this server is a standby"),
+    expect(warnings.map((warning) => warning.message)).toEqual(
+      expected.map((beginning) => expect.stringContaining(String(beginning))),
+    );
+  });
+
+  it("is told of being on a standby", async () => {
+    const store = reporting(/pg_is_in_recovery/, [{ in_recovery: true }]);
+    expect((await store.inspect()).warnings).toEqual([
+      "this server is a standby: it refuses every write",
     ]);
+  });
+
+  it("is told when it may not look for standbys", async () => {
+    const watcher = new pg.Client({ connectionString: database.url });
+    await watcher.connect();
+    onTestFinished(() => watcher.end());
+    await watcher.query("revoke select on pg_stat_replication from public");
+    const plain = `plain_${randomBytes(6).toString("hex")}`;
+    await watcher.query(`create role ${plain} login password 'secret'`);
+    await watcher.query(`grant usage on schema nevertwice to ${plain}`);
+    await watcher.query(`grant select on nevertwice.migrations to ${plain}`);
+    const url = new URL(database.url);
+    Object.assign(url, { username: plain, password: "secret" });
+    const store = open({ connectionString: url.href });
+    expect((await store.inspect()).warnings).toEqual([
+      expect.stringMatching(/^the standbys can't be seen .*permission denied.*pg_monitor/),
+    ]);
+    await watcher.query(`drop owned by ${plain}`);
+    await watcher.query(`drop role ${plain}`);
   });
 });

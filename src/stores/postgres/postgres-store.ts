@@ -18,6 +18,7 @@ import {
   withClient,
 } from "./postgres-executor.ts";
 import { migrations } from "./sql.generated.ts";
+import { standbyWarnings } from "./standbys.ts";
 
 /** Options of {@link PostgresStore}. */
 export interface PostgresStoreOptions {
@@ -112,15 +113,18 @@ export class PostgresStore extends SqlStore {
       const settings = Object.fromEntries(
         rows.map((row) => [String(row["name"]), String(row["setting"])]),
       );
-      const [standbys] = await run(
-        "select count(*) filter (where sync_state = 'async') as async, pg_is_in_recovery() as standby from pg_stat_replication",
-      );
+      const [server] = await run("select pg_is_in_recovery() as in_recovery");
       return {
         dialect: "postgres",
         ...versionsOf(migrations, await this.#applied(run)),
         settings,
         unsafe: unsafeSettings(settings),
-        warnings: standbyWarnings(settings, standbys),
+        warnings: [
+          ...(await standbyWarnings(run, settings)),
+          ...(server?.["in_recovery"] === true
+            ? ["this server is a standby: it refuses every write"]
+            : []),
+        ],
       };
     });
   }
@@ -160,21 +164,6 @@ function unsafeSettings(settings: Readonly<Record<string, string>>): string[] {
   const localOnly =
     settings["synchronous_commit"] === "local" && settings["synchronous_standby_names"] !== "";
   return [...off.map((name) => `${name}=off`), ...(localOnly ? ["synchronous_commit=local"] : [])];
-}
-
-function standbyWarnings(
-  settings: Readonly<Record<string, string>>,
-  standbys: SqlRow | undefined,
-): string[] {
-  const warnings: string[] = [];
-  if (count(standbys?.["async"]) > 0 && settings["synchronous_standby_names"] === "") {
-    warnings.push(
-      "an asynchronous standby is attached: promoting it can lose acknowledged claims, and with them the only trace of a request",
-    );
-  }
-  if (standbys?.["standby"] === true)
-    warnings.push("this server is a standby: it refuses every write");
-  return warnings;
 }
 
 function checkedSchema(schema: string): string {
