@@ -2,16 +2,39 @@ import { defineConfig } from "vitest/config";
 
 const full = { branches: 100, functions: 100, lines: 100, statements: 100 };
 
+const heavy = ["crash", "failover", "model", "simulation"].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
     globalSetup: ["test/support/global-setup.ts"],
     // Generous: a loaded machine is slow, and no test takes its verdict from a clock.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: "forks",
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "main",
+          include: ["test/**/*.test.ts"],
+          exclude: heavy,
+          typecheck: {
+            enabled: true,
+            include: ["test/**/*.test-d.ts"],
+            tsconfig: "./tsconfig.json",
+          },
+          sequence: { groupOrder: 1 },
+        },
+      },
+      // Each keeps both cores busy by itself, so they run one after another.
+      {
+        extends: true,
+        test: { name: "heavy", include: heavy, maxWorkers: 1, sequence: { groupOrder: 2 } },
+      },
+    ],
     reporters: ["default"],
     coverage: {
       provider: "v8",

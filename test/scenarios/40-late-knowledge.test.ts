@@ -23,7 +23,7 @@ function deaf(world: World): Tool["execute"] {
 
 scenario(
   "a success that comes after the call was given up is merged, and nothing is sent again",
-  { contract: { timeoutMs: 50 }, lookUp: false },
+  { contract: { timeoutMs: 1000 }, lookUp: false },
   async (world) => {
     const tool = world.tool({ execute: deaf(world) });
     world.provider.fault({ gate: "slow", before: "reply" });
@@ -45,7 +45,7 @@ scenario(
 
 scenario(
   "an error that comes after the call was given up changes nothing",
-  { contract: { timeoutMs: 50 } },
+  { contract: { timeoutMs: 1000 } },
   async (world) => {
     const send = deaf(world);
     let ended = (): void => {};

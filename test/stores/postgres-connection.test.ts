@@ -118,39 +118,39 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
   });
 
   it("that takes too long for a statement is unavailable within the limit", async () => {
-    const { opened, store } = await openByWire({ statementTimeoutMs: 200 });
+    const { opened, store } = await openByWire({ statementTimeoutMs: 1000 });
     const free = await holdRow(opened);
     const took = await timed(() => store.claim(claimParams("k")));
     expect(took.error).toMatchObject(unavailable);
-    expect(String(took.error)).toContain("no answer within 200 ms");
-    expect(took.ms).toBeLessThan(2000);
+    expect(String(took.error)).toContain("no answer within 1000 ms");
+    expect(took.ms).toBeLessThan(20_000);
     await free();
     await expect(store.complete(completeParams("k"))).resolves.toMatchObject({ status: "DONE" });
   });
 
   it("that falls silent in mid-connection is unavailable within the limit", async () => {
-    const { store, wire } = await openByWire({ statementTimeoutMs: 200, pool: { max: 1 } });
+    const { store, wire } = await openByWire({ statementTimeoutMs: 1000, pool: { max: 1 } });
     await store.claim(claimParams("before"));
     wire.silence();
     const took = await timed(() => store.claim(claimParams("k")));
     expect(took.error).toMatchObject(unavailable);
-    expect(took.ms).toBeLessThan(2000);
+    expect(took.ms).toBeLessThan(20_000);
     wire.mend();
     expect(await store.claim(claimParams("k"))).toMatchObject({ key: "k" });
   });
 
   it("that takes connections and says nothing is unavailable within the limit", async () => {
-    const { store, wire } = await openByWire({ statementTimeoutMs: 200 });
+    const { store, wire } = await openByWire({ statementTimeoutMs: 1000 });
     wire.silence();
     const took = await timed(() => store.claim(claimParams("k")));
     expect(took.error).toMatchObject(unavailable);
-    expect(took.ms).toBeLessThan(2000);
+    expect(took.ms).toBeLessThan(20_000);
   });
 
   it("whose pool has no connection to give is unavailable within the limit", async () => {
     const opened = await openPostgres(database.url);
     const pool = new pg.Pool({ connectionString: database.url, max: 1 });
-    const store = new PostgresStore(pool, { schema: opened.schema, statementTimeoutMs: 200 });
+    const store = new PostgresStore(pool, { schema: opened.schema, statementTimeoutMs: 1000 });
     const borrowed = await pool.connect();
     onTestFinished(async () => {
       await pool.end();
@@ -159,7 +159,7 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
     const took = await timed(() => store.claim(claimParams("k")));
     borrowed.release();
     expect(took.error).toMatchObject(unavailable);
-    expect(took.ms).toBeLessThan(2000);
+    expect(took.ms).toBeLessThan(20_000);
     expect(await store.claim(claimParams("k"))).toMatchObject({ key: "k" });
   });
 

@@ -188,7 +188,7 @@ describe.skipIf(inject("postgresUrl") === null || isForeignServer)(
     });
 
     it("that waits for its standby for ever is unavailable within the limit", async () => {
-      const store = await open("waiting", { statementTimeoutMs: 300 });
+      const store = await open("waiting", { statementTimeoutMs: 1000 });
       const guard = await createGuard({ store });
       const { provider, refund } = await downstream({});
       await set("synchronous_standby_names", "'nobody'");
