@@ -14,10 +14,10 @@ import { isTerminal } from "../../src/ledger/status.ts";
 import type { LedgerRow, ProviderRules } from "../../src/testing/fake-provider/index.ts";
 
 /** What a caller may be told when all faults have stopped (L1). */
-const finalAnswers = ["DONE", "OPERATION_FAILED", "NEEDS_REVIEW", "PAYLOAD_MISMATCH"];
+const finalAnswers = new Set(["DONE", "OPERATION_FAILED", "NEEDS_REVIEW", "PAYLOAD_MISMATCH"]);
 
 export function isFinal(answer: string): boolean {
-  return finalAnswers.includes(answer);
+  return finalAnswers.has(answer);
 }
 
 export class Checker {
@@ -123,6 +123,8 @@ export class Checker {
     const row = this.#row;
     if (this.#toldRecorded && row?.status !== "DONE")
       this.violate(`S6: a caller was told DONE, the row says ${row?.status}`);
+    if (end === "DONE" && row?.status !== "DONE")
+      this.violate(`R15: told DONE without faults, and the row says ${row?.status}`);
     if (!isFinal(end)) this.violate(`L1: without faults a caller is still told ${end}`);
     if (row !== undefined) await this.#checkJournal(row);
     this.#checkRequests();

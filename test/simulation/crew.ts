@@ -16,6 +16,7 @@ import {
 import type { Checker } from "./checker.ts";
 import { type Network, ProviderRefusal } from "./network.ts";
 import { type Plan, spans } from "./plan.ts";
+import type { Random } from "./random.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 import { findWriteFault } from "./write-checker.ts";
 
@@ -24,6 +25,7 @@ export interface Workplace {
   readonly plan: Plan;
   readonly scheduler: Scheduler;
   readonly network: Network;
+  readonly random: Random;
   readonly store: Store;
   /** One per tenant. */
   readonly checkers: readonly Checker[];
@@ -169,8 +171,9 @@ export class Crew {
   }
 
   #find(actor: Actor, tag: string): Promise<never> {
-    const { network, scheduler } = this.#place;
+    const { network, scheduler, plan, random } = this.#place;
     const work = (): unknown => {
+      if (random.chance(plan.lookUpFails)) throw new Error("the search is down");
       const reply = network.rules.find({ tag }, scheduler.nowMs);
       if (reply.kind === "cut") throw new Error("the connection was cut");
       const effects = reply.answer.body as { id: string; status: "succeeded" | "pending" }[];

@@ -44,6 +44,8 @@ export interface Plan {
   readonly behaviour: ProviderBehaviour;
   readonly contract: Omit<Contract<unknown, unknown>, "lookUp" | "classify" | "providerId">;
   readonly lookUp: { readonly lagMs: number; readonly authoritative: boolean } | null;
+  /** Chance that a look-up breaks. */
+  readonly lookUpFails: number;
   /** Chances of what one execution at the provider does instead of succeeding. */
   readonly decline: number;
   readonly serverError: number;
@@ -80,6 +82,7 @@ export function drawPlan(random: Random): Plan {
     behaviour: behaviourOf(provider, lookUp?.lagMs ?? 0),
     contract: { ...contractOf(provider), mode },
     lookUp,
+    lookUpFails: random.chance(0.4) ? random.next() * 0.6 : 0,
     decline: random.chance(0.4) ? random.next() * 0.5 : 0,
     serverError: random.chance(0.4) ? random.next() * 0.5 : 0,
     invocations: 2 + random.below(4),

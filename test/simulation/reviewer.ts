@@ -3,6 +3,7 @@
  * a "no" that comes too early.
  */
 import { type Store, isNeverTwiceError, resolve } from "../../src/index.ts";
+import type { OperationRecord } from "../../src/ledger/record.ts";
 import type { Checker } from "./checker.ts";
 
 /** What a reviewer may say of an effect that isn't there. */
@@ -22,9 +23,17 @@ export async function review(store: Store, checker: Checker, no: No): Promise<st
       const result = { ...body, id, operation: "refund", status: "succeeded", tag };
       await resolve(store, { ...common, decision: "happened", result, providerId: id });
     }
+    if (effect === undefined && no !== "look-again") await checkTime(checker, seen);
     return effect === undefined ? no : "happened";
   } catch (error) {
     if (!isNeverTwiceError(error)) throw error;
     return error.code;
   }
+}
+
+/** A "no" counts only when nothing can be on its way any more (R30). */
+async function checkTime(checker: Checker, seen: OperationRecord): Promise<void> {
+  const now = await checker.read();
+  if (now !== undefined && now.readAtMs <= seen.quietUntilMs)
+    checker.violate('R30: "it did not happen" was accepted too early');
 }

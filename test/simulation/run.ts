@@ -75,7 +75,14 @@ class SimulatedRun {
     this.#checkers = tenants.map((tenant) => new Checker(store, tenant, rules));
     const { scheduler } = this;
     const checkers = this.#checkers;
-    this.#crew = new Crew({ plan, scheduler, network: this.#network, store, checkers });
+    this.#crew = new Crew({
+      plan,
+      scheduler,
+      network: this.#network,
+      random: this.#random,
+      store,
+      checkers,
+    });
     this.#actors = [
       ...Array.from({ length: plan.invocations }, (_, index) => this.#actor("call", index)),
       ...Array.from({ length: plan.sweeps }, (_, index) => this.#actor("sweep", index)),

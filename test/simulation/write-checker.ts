@@ -4,6 +4,7 @@
  */
 import type { OperationRecord } from "../../src/ledger/record.ts";
 import type { Store } from "../../src/index.ts";
+import { isTerminal } from "../../src/ledger/status.ts";
 import { spans } from "./plan.ts";
 
 /** One call of the store, with the row before and after it. */
@@ -32,7 +33,7 @@ const fenced = new Set<keyof Store>([
 export function findWriteFault(write: Write): string | undefined {
   const { name, before, after, params, answer } = write;
   if (before === undefined || after === undefined) return undefined;
-  if (name === "complete") return findLostEvidence(after);
+  if (name === "complete") return findLostEvidence(before, after, answer);
   if (name === "claim") {
     return before.token === after.token ? undefined : "R8: a claim took a row that has an owner";
   }
@@ -45,9 +46,17 @@ export function findWriteFault(write: Write): string | undefined {
   return name === "arm" ? findUnsafeArm(write, before) : undefined;
 }
 
-function findLostEvidence(after: OperationRecord): string | undefined {
-  const kept = after.status === "DONE" || after.incident !== null;
-  return kept ? undefined : `S6: evidence of an effect was dropped, the row says ${after.status}`;
+function findLostEvidence(
+  before: OperationRecord,
+  after: OperationRecord,
+  answer: unknown,
+): string | undefined {
+  if (isTerminal(before.status)) {
+    return answer === undefined ? undefined : `S5: a row that is ${before.status} was written over`;
+  }
+  return after.status === "DONE"
+    ? undefined
+    : `S6: evidence of an effect was dropped, the row says ${after.status}`;
 }
 
 function findEarlyTakeOver({ nowMs }: Write, before: OperationRecord): string | undefined {
