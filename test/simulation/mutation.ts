@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { type Mutant, mutants } from "./mutants.ts";
+import { type Edit, type Mutant, mutants } from "./mutants.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const runs = process.env["SIM_RUNS"] ?? "6000";
@@ -47,7 +47,7 @@ async function judge(index: number, mutant: Mutant): Promise<Verdict> {
   mkdirSync(`${folder}/test`, { recursive: true });
   cpSync(`${root}/src`, `${folder}/src`, { recursive: true });
   cpSync(`${root}/test/simulation`, `${folder}/test/simulation`, { recursive: true });
-  mutate(`${folder}/src/${mutant.file}`, mutant);
+  for (const edit of mutant.edits) mutate(`${folder}/src/${edit.file}`, edit, mutant.name);
   const output = await run(folder);
   rmSync(folder, { recursive: true, force: true });
   const summary = JSON.parse(output) as { runs: number; failures: { violations: string[] }[] };
@@ -59,7 +59,7 @@ async function judge(index: number, mutant: Mutant): Promise<Verdict> {
   };
 }
 
-function mutate(file: string, { find, replace, name }: Mutant): void {
+function mutate(file: string, { find, replace }: Edit, name: string): void {
   const text = readFileSync(file, "utf8");
   if (!text.includes(find))
     throw new Error(`"${name}": the text to change is no longer in ${file}`);

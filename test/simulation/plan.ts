@@ -32,6 +32,7 @@ export const eventKinds = [
   "review",
   "short-tick",
   "long-tick",
+  "edge-tick",
   "step-back",
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
@@ -43,6 +44,8 @@ export interface Plan {
   readonly behaviour: ProviderBehaviour;
   readonly contract: Omit<Contract<unknown, unknown>, "lookUp" | "classify" | "providerId">;
   readonly lookUp: { readonly lagMs: number; readonly authoritative: boolean } | null;
+  /** Chance that a look-up breaks. */
+  readonly lookUpFails: number;
   /** Chances of what one execution at the provider does instead of succeeding. */
   readonly decline: number;
   readonly serverError: number;
@@ -50,7 +53,13 @@ export interface Plan {
   readonly sweeps: number;
   /** An invocation with another amount under the same intent. */
   readonly changedPayload: boolean;
+  /** Every other invocation comes from a second tenant, with an intent of the same name. */
+  readonly secondTenant: boolean;
+  /** Something is awaited between the call of the tool and the write to the socket. */
+  readonly connects: boolean;
   readonly reviewer: boolean;
+  /** Who goes on when all faults have stopped: callers (L1), or the sweeper alone (L5). */
+  readonly recovery: "calls" | "sweeps";
   readonly weights: Readonly<Record<EventKind, number>>;
   readonly steps: number;
 }
@@ -73,12 +82,17 @@ export function drawPlan(random: Random): Plan {
     behaviour: behaviourOf(provider, lookUp?.lagMs ?? 0),
     contract: { ...contractOf(provider), mode },
     lookUp,
+    lookUpFails: random.chance(0.4) ? random.next() * 0.6 : 0,
     decline: random.chance(0.4) ? random.next() * 0.5 : 0,
     serverError: random.chance(0.4) ? random.next() * 0.5 : 0,
     invocations: 2 + random.below(4),
     sweeps: random.below(3),
     changedPayload: random.chance(0.15),
+    // A naturally unique effect is unique for both tenants together: that is another intent's conflict.
+    secondTenant: provider !== "natural" && random.chance(0.15),
+    connects: random.chance(0.5),
     reviewer: random.chance(0.6),
+    recovery: random.chance(0.7) ? "calls" : "sweeps",
     weights: drawWeights(random),
     steps: 40 + random.below(160),
   };
@@ -149,6 +163,7 @@ function drawWeights(random: Random): Record<EventKind, number> {
     review: draw(0.5),
     "short-tick": draw(1),
     "long-tick": draw(0.4),
+    "edge-tick": random.chance(0.7) ? draw(0.6) : 0,
     "step-back": random.chance(0.2) ? draw(0.1) : 0,
   };
 }

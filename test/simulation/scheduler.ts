@@ -3,6 +3,7 @@
  * here until it is picked; a crash is an actor whose parked calls are never picked again.
  */
 import type { Runtime } from "../../src/base/runtime.ts";
+import type { Checker } from "./checker.ts";
 import type { EventKind } from "./plan.ts";
 
 /** Something that may happen next. */
@@ -21,6 +22,11 @@ interface Timer {
 /** One process at work on one invocation. */
 export interface Actor {
   readonly name: string;
+  /** A sweep instead of a call. */
+  readonly sweeps: boolean;
+  /** Of its tenant's operation. */
+  readonly checker: Checker;
+  readonly amountMinor: number;
   /** How often it gets its turn: a small one is a paused process. */
   readonly weight: number;
   state: "waiting" | "running" | "ended" | "crashed";
