@@ -49,7 +49,16 @@ export interface Cell extends Line {
 }
 
 /** What has become of an operation when a worker is gone. */
-export type Left = "nothing" | "claimed" | "armed" | "effect" | "done";
+export type Left =
+  | "nothing"
+  | "claimed"
+  /** A request may have left, and did not. */
+  | "armed"
+  | "effect"
+  | "done"
+  /** The same two in doubt, and a person has been asked. */
+  | "armed-asked"
+  | "effect-asked";
 
 /** How a cell must end. */
 export interface Expected {
@@ -61,7 +70,7 @@ export interface Expected {
 export interface Path {
   readonly points: readonly PointName[];
   readonly statements: readonly StatementName[];
-  /** How many SQL statements the driver sees: SQLite gets each write between BEGIN and COMMIT. */
+  /** How many SQL statements the driver sees. */
   readonly sql: number;
 }
 
@@ -89,9 +98,14 @@ export function pathAfter({ store, kind }: Line, left: Left, act: Act): Path {
   const points = idle ? [] : pointsAfter(kind, left).slice(act === "sweep" ? 2 : 0);
   const later = idle ? [] : statementsAfter(kind, left).slice(1);
   const first = act === "call" ? "claim" : "findDue";
-  const sqlOf = (name: StatementName): number => (store === "sqlite" && name !== "findDue" ? 3 : 1);
   const statements: StatementName[] = [first, ...later];
-  return { points, statements, sql: statements.reduce((sum, name) => sum + sqlOf(name), 0) };
+  const sql = statements.reduce((sum, name) => sum + sqlOf(store, name), 0);
+  return { points, statements, sql };
+}
+
+/** How many SQL statements make one of the store's: a write on SQLite is put between BEGIN and COMMIT. */
+export function sqlOf(store: StoreKind, name: StatementName): number {
+  return store === "sqlite" && name !== "findDue" ? 3 : 1;
 }
 
 function pointsAfter(kind: Kind, left: Left): PointName[] {
@@ -112,6 +126,8 @@ function pointsAfter(kind: Kind, left: Left): PointName[] {
       if (canBeAsked(kind)) return [...takingOver, ...lookUp, "after-settle"];
       return kind === "unkeyed" ? [...takingOver] : [...takingOver, ...arming, ...sending];
     case "done":
+    case "armed-asked":
+    case "effect-asked":
       return [...claiming];
   }
 }
@@ -129,6 +145,8 @@ function statementsAfter(kind: Kind, left: Left): StatementName[] {
         ? ["claim", "takeOver", "complete"]
         : ["claim", "takeOver", "arm", "complete"];
     case "done":
+    case "armed-asked":
+    case "effect-asked":
       return ["claim"];
   }
 }
@@ -162,6 +180,7 @@ function leftAt(kind: Kind, left: Left, point: PointName): Left {
 function leftByStatement(kind: Kind, left: Left, name: StatementName): Left {
   if (name === "claim" && left === "nothing") return kind === "unkeyed" ? "claimed" : "armed";
   if (name === "arm" && left !== "effect") return "armed";
+  if (name === "escalate") return left === "effect" ? "effect-asked" : "armed-asked";
   return name === "complete" ? "done" : left;
 }
 
@@ -177,7 +196,7 @@ function leftBySql(
   let arrived = at.statement;
   let now = left;
   for (const name of statements) {
-    const sql = store === "sqlite" && name !== "findDue" ? 3 : 1;
+    const sql = sqlOf(store, name);
     if (arrived <= 0) break;
     if (sqlLeft >= sql) now = leftByStatement(kind, now, name);
     else if (name === "complete") now = "effect";
@@ -198,9 +217,10 @@ export function leftOf(cell: Cell): Left {
  */
 export function expectedOf(cell: Cell): Expected {
   const left = leftOf(cell);
-  const inDoubt = cell.kind === "unkeyed" && (left === "armed" || left === "effect");
-  if (!inDoubt) return { status: "DONE", effects: 1 };
-  return { status: "NEEDS_REVIEW", effects: left === "effect" ? 1 : 0 };
+  const isUnsent = left === "armed" || left === "armed-asked";
+  const isOut = left === "effect" || left === "effect-asked";
+  if (cell.kind !== "unkeyed" || !(isUnsent || isOut)) return { status: "DONE", effects: 1 };
+  return { status: "NEEDS_REVIEW", effects: isOut ? 1 : 0 };
 }
 
 /** The same once a stopped worker has gone on: what it knows is merged, what it wants to do is fenced. */

@@ -4,14 +4,9 @@
  */
 import childProcess, { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "vite";
 import { afterAll } from "vitest";
+import { bundleWorker } from "./bundle.ts";
 import type { Ending, Job, News, Order } from "./job.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** How a part ended: it stood still and its process died there, or it came to its end. */
 export type Fate = { readonly kind: "died" } | { readonly kind: "ended"; readonly ending: Ending };
@@ -24,7 +19,6 @@ export interface Stop {
 
 /** A crew of so many hands, for one test file. */
 export class Crew {
-  readonly #folder = join(root, ".cache", `crash-${process.pid}`);
   readonly #hands: number;
   readonly #bundle: Promise<string>;
   readonly #ready: Promise<Hand>[] = [];
@@ -35,7 +29,7 @@ export class Crew {
 
   constructor(hands = 2) {
     this.#hands = hands;
-    this.#bundle = bundleWorker(this.#folder);
+    this.#bundle = bundleWorker();
     afterAll(() => this.#close());
   }
 
@@ -67,26 +61,7 @@ export class Crew {
   async #close(): Promise<void> {
     const hands = await Promise.allSettled(this.#ready);
     for (const hand of hands) if (hand.status === "fulfilled") await hand.value.kill();
-    await rm(this.#folder, { recursive: true, force: true });
   }
-}
-
-async function bundleWorker(folder: string): Promise<string> {
-  await build({
-    configFile: false,
-    logLevel: "warn",
-    root,
-    ssr: { external: ["pg", "better-sqlite3", "canonicalize"] },
-    build: {
-      ssr: join(root, "test/crash/worker.ts"),
-      outDir: folder,
-      target: "node20",
-      minify: false,
-      // The package says that its modules have no side effects; a worker's first line is one.
-      rolldownOptions: { treeshake: false, output: { entryFileNames: "worker.mjs" } },
-    },
-  });
-  return join(folder, "worker.mjs");
 }
 
 /** One process. */
@@ -111,8 +86,10 @@ class Hand {
 
   async perform(job: Job, stop: Stop | undefined): Promise<readonly Fate[]> {
     const fates: Fate[] = job.parts.map(() => ({ kind: "died" }));
+    const heardOf = new Set<number>();
     const finished = new Promise<void>((resolve, reject) => {
       this.#hear = (news) => {
+        if (news.type === "stands" || news.type === "ended") heardOf.add(news.index);
         if (news.type === "ended") fates[news.index] = { kind: "ended", ending: news.ending };
         else if (news.type === "all-stand") this.#holdUp(stop).catch(reject);
         else if (news.type === "finished") resolve();
@@ -125,6 +102,9 @@ class Hand {
     if (job.then === "die" ? !killed : !this.isAlive) {
       throw new Error(`a worker ended with ${this.#child.signalCode ?? this.#child.exitCode}`);
     }
+    // Only the last part may have died without a word: it did so in the very turn of its place.
+    const missing = job.parts.length - heardOf.size;
+    if (missing > (job.then === "die" ? 1 : 0)) throw new Error(`${missing} parts were not played`);
     return fates;
   }
 

@@ -1,38 +1,47 @@
 /** Registers a piece of the matrix: one test per line, which plays the cells and sums up. */
 import { expect, it } from "vitest";
 import { describeStores } from "../support/stores.ts";
-import { type Cell, type Line, kinds } from "./cells.ts";
+import { type Cell, type Line, kinds, nameOf } from "./cells.ts";
 import { Crew } from "./crew.ts";
-import { chosen } from "./matrix.ts";
 import { type Verdict, play } from "./play.ts";
 
-/** `NEVERTWICE_CRASH=all`: every cell has processes of its own. Else cells may share one. */
-export const isComplete = process.env["NEVERTWICE_CRASH"] === "all";
+/** `NEVERTWICE_CRASH=all`: every cell, and each has processes of its own. */
+const isComplete = process.env["NEVERTWICE_CRASH"] === "all";
+/** Names the one cell to play. */
+const onlyCell = process.env["NEVERTWICE_CRASH_CELL"];
 
-/** So many cells share a process; each that stands at a statement keeps a connection. */
-const shared = 20;
+const crew = new Crew();
 
-/** Plays these cells of every line. `perProcess`: how many of them share a process in a short run. */
-export function playLines(
-  title: string,
-  cellsOf: (line: Line) => readonly Cell[],
-  perProcess = shared,
-): void {
-  const crew = new Crew();
+/** A piece of the matrix. */
+export interface Piece {
+  readonly title: string;
+  /** Every cell of a line. */
+  readonly cellsOf: (line: Line) => readonly Cell[];
+  /** Which of them are played in a short run. Default: all. */
+  readonly isShort?: (cell: Cell) => boolean;
+  /**
+   * How many cells share a process in a short run, where each stands at its place when the process is
+   * killed. Default 20: whoever stands at a statement keeps a connection.
+   */
+  readonly perProcess?: number;
+}
+
+/** Plays the piece on every line. */
+export function playPiece({ title, cellsOf, isShort = () => true, perProcess = 20 }: Piece): void {
   describeStores(title, (suite) => {
     for (const kind of kinds) {
       const line = { store: suite.kind, kind };
-      const cells = chosen(cellsOf(line));
-      it.skipIf(cells.length === 0)(
-        kind,
-        async () => {
-          const options = { crew, perProcess: isComplete ? 1 : perProcess };
-          const verdicts = await play(suite, line, cells, options);
-          console.log(summaryOf(`${title}: ${suite.kind} × ${kind}`, verdicts));
-          expect(verdicts.filter(({ faults }) => faults.length > 0).map(explain)).toEqual([]);
-        },
-        600_000,
+      const cells = cellsOf(line).filter((cell) =>
+        onlyCell === undefined ? isComplete || isShort(cell) : nameOf(cell) === onlyCell,
       );
+      if (cells.length === 0) continue;
+      it(`holds for every cell: ${kind}`, { timeout: 1_200_000 }, async () => {
+        const options = { crew, perProcess: isComplete ? 1 : perProcess };
+        const verdicts = await play(suite, cells, options);
+        console.log(summaryOf(`${title}: ${suite.kind} × ${kind}`, verdicts));
+        expect(verdicts.filter(({ faults }) => faults.length > 0).map(explain)).toEqual([]);
+        expect(verdicts).toHaveLength(cells.length);
+      });
     }
   });
 }

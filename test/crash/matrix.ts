@@ -10,8 +10,8 @@ import {
   type Line,
   type Place,
   leftBy,
-  nameOf,
   pathAfter,
+  sqlOf,
 } from "./cells.ts";
 
 /** No worker dies, and one dies at each point that a first call comes by. Another call finishes. */
@@ -25,15 +25,14 @@ export function pairs(line: Line): Cell[] {
   return pairsOfDeaths(line).map((deaths) => killed(line, deaths, "sweep"));
 }
 
-/** A worker is stopped past its lease at each point; in pairs, after another has died at a point. */
+/** A worker is stopped past its lease at each point that a first call comes by. */
 export function stops(line: Line): Cell[] {
-  const alone = deathsAtPoints(line, "nothing").map((death) => [death]);
-  return [...alone, ...pairsOfDeaths(line)].map((deaths) => ({
-    ...line,
-    deaths,
-    last: "stopped",
-    finish: "call",
-  }));
+  return deathsAtPoints(line, "nothing").map((death) => stopped(line, [death]));
+}
+
+/** One dies, and who takes over is stopped past its lease, at each pair of points. */
+export function stopsAfterDeath(line: Line): Cell[] {
+  return pairsOfDeaths(line).map((deaths) => stopped(line, deaths));
 }
 
 /** Before and after each SQL statement of a first call, and of each call and sweep that takes over. */
@@ -62,9 +61,8 @@ function leftBehind({ kind }: Line): Death[] {
   }
 }
 
-/** Every cell there is. */
-export function cellsOf(line: Line): Cell[] {
-  return [singles, pairs, stops, statementCells].flatMap((cells) => cells(line));
+function stopped(line: Line, deaths: readonly Death[]): Cell {
+  return { ...line, deaths, last: "stopped", finish: "call" };
 }
 
 function killed(line: Line, deaths: readonly Death[], finish: Act): Cell {
@@ -91,8 +89,20 @@ function deathsAtSql(line: Line, left: Left, act: Act): Death[] {
   );
 }
 
-/** The cells to play: all of them, or the one that `NEVERTWICE_CRASH_CELL` names. */
-export function chosen(cells: readonly Cell[]): readonly Cell[] {
-  const name = process.env["NEVERTWICE_CRASH_CELL"];
-  return name === undefined ? cells : cells.filter((cell) => nameOf(cell) === name);
+/**
+ * True of a cell that dies between two SQL statements of one transaction on SQLite, and is named after
+ * the second: the driver is synchronous, so that this is the same instant as after the first.
+ */
+export function isTwin(cell: Cell): boolean {
+  const last = cell.deaths.at(-1);
+  if (last === undefined || !("statement" in last.at) || last.at.when === "after") return false;
+  const left = cell.deaths
+    .slice(0, -1)
+    .reduce<Left>((state, death) => leftBy(cell, state, death), "nothing");
+  let begins = 1;
+  for (const name of pathAfter(cell, left, last.act).statements) {
+    if (last.at.statement === begins) return false;
+    begins += sqlOf(cell.store, name);
+  }
+  return true;
 }

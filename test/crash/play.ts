@@ -11,7 +11,6 @@ import {
   type Death,
   type Expected,
   type Kind,
-  type Line,
   expectedInTheEnd,
   expectedOf,
   leftOf,
@@ -52,13 +51,14 @@ interface Scene extends PlayOptions {
   readonly kind: Kind;
 }
 
-/** Plays cells of one line. */
+/** Plays cells, all of one line. */
 export async function play(
   suite: StoreSuite,
-  { kind }: Line,
   cells: readonly Cell[],
   options: PlayOptions,
 ): Promise<readonly Verdict[]> {
+  const [kind = "keyed", ...others] = new Set(cells.map((cell) => cell.kind));
+  if (others.length > 0) throw new Error("the cells are of several kinds");
   const provider = await startFakeProvider({ behaviour: behaviours[kind] });
   onTestFinished(() => provider.close());
   const scene: Scene = { ...options, opened: await suite.open(), provider, kind };

@@ -1,8 +1,14 @@
 /**
- * Workers are stopped with SIGSTOP, until their lease is over and others have finished, and then go on:
+ * Workers are stopped with SIGSTOP until their lease is over and others have finished, and then go on:
  * what they know is merged, and what they still want to do is fenced.
  */
-import { stops } from "./matrix.ts";
-import { playLines } from "./line.ts";
+import { playPiece } from "./line.ts";
+import { stops, stopsAfterDeath } from "./matrix.ts";
 
-playLines("stopped past the lease", stops);
+playPiece({ title: "stopped past the lease", cellsOf: stops });
+
+playPiece({
+  title: "stopped past the lease, after another died",
+  cellsOf: stopsAfterDeath,
+  isShort: ({ store, kind }) => store === "sqlite" && (kind === "keyed" || kind === "look-up-only"),
+});

@@ -11,10 +11,10 @@ import {
 } from "../../src/index.ts";
 import { createProviderClient } from "../../src/testing/fake-provider/index.ts";
 import { passThroughGuard } from "../support/pass-through.ts";
-import type { OwnStore } from "../support/worker-wrappers.ts";
+import type { StoreInspection } from "../../src/ledger/store.ts";
 import { interceptStore, movableRuntime } from "../support/store-faults.ts";
 import type { Place } from "./cells.ts";
-import { type Watcher, openWatched } from "./driver.ts";
+import { type WatchedPlace, type Watcher, openWatched } from "./driver.ts";
 import type { Ending, Job, News, Order, Part } from "./job.ts";
 import { refundOf, refundTool } from "./tool.ts";
 
@@ -30,6 +30,7 @@ class Stage implements Watcher {
   #arrive = (): void => {};
   #release = (): void => {};
   #open = false;
+  #begun = false;
 
   constructor(at: Place | undefined, deadly: boolean) {
     this.#at = at;
@@ -53,6 +54,12 @@ class Stage implements Watcher {
     return this.#standAtSql("after");
   }
 
+  /** What was needed to set up doesn't count. */
+  begin(): void {
+    this.sql = 0;
+    this.#begun = true;
+  }
+
   release(): void {
     this.#open = true;
     this.#release();
@@ -60,7 +67,7 @@ class Stage implements Watcher {
 
   #standAtSql(when: "before" | "after"): Promise<void> | void {
     const at = this.#at;
-    const here = at !== undefined && "statement" in at && at.when === when;
+    const here = this.#begun && at !== undefined && "statement" in at && at.when === when;
     return here && at.statement === this.sql ? this.#stand() : undefined;
   }
 
@@ -81,21 +88,22 @@ function dieHere(): never {
 /** What the parts of a job share. */
 interface Floor {
   readonly job: Job;
-  readonly own: OwnStore;
+  readonly watched: WatchedPlace;
   readonly client: ReturnType<typeof createProviderClient>;
   readonly runtime: ReturnType<typeof movableRuntime>;
-  /** Whose statements the driver runs. */
-  stage: Stage | undefined;
+  /** One does for all parts. */
+  readonly inspection: Promise<StoreInspection>;
 }
 
 async function openFloor(job: Job): Promise<Floor> {
-  const watched: Pick<Floor, "stage"> = { stage: undefined };
-  const own = await openWatched(job.place, {
-    before: () => watched.stage?.before(),
-    after: () => watched.stage?.after(),
-  });
-  const client = createProviderClient({ url: job.providerUrl });
-  return Object.assign(watched, { job, own, client, runtime: movableRuntime() });
+  const watched = await openWatched(job.place);
+  return {
+    job,
+    watched,
+    client: createProviderClient({ url: job.providerUrl }),
+    runtime: movableRuntime(),
+    inspection: watched.storeFor({ before: () => {}, after: () => {} }).inspect(),
+  };
 }
 
 async function perform(job: Job): Promise<void> {
@@ -115,33 +123,35 @@ async function perform(job: Job): Promise<void> {
   if (job.then === "stop") {
     await tell({ type: "all-stand" });
     floor.runtime.move(await stoppedMs());
-    floor.stage = undefined;
     for (const { stage } of standing.values()) stage.release();
     for (const [index, { ending }] of standing) {
       await tell({ type: "ended", index, ending: await ending });
     }
   }
   floor.client.close();
-  await floor.own.close();
+  await floor.watched.close();
   await tell({ type: "finished" });
 }
 
 async function play(floor: Floor, part: Part, stage: Stage): Promise<Ending> {
-  const { job, client, runtime } = floor;
+  const { job, client, runtime, inspection } = floor;
   const tool = refundTool(client, job.kind, part.id);
-  const store = interceptStore(floor.own.store, (method, call) => {
-    stage.statements.push(method);
-    return call();
-  });
+  const own = floor.watched.storeFor(stage);
+  const store = interceptStore(
+    Object.assign(own, { inspect: () => inspection }),
+    (method, call) => {
+      stage.statements.push(method);
+      return call();
+    },
+  );
   const create = job.passThrough ? pointedPassThrough : createGuard;
-  floor.stage = undefined;
   const guard = await create({
     store,
     tools: [tool],
     runtime,
     onPoint: (point) => stage.reach(point),
   });
-  floor.stage = stage;
+  stage.begin();
   const { told, effectId } = await (part.act === "sweep"
     ? sweepBy(guard)
     : callBy(guard, tool, part.id));
