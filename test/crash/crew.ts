@@ -39,7 +39,7 @@ export class Crew {
     this.#busy += 1;
     const hand = await (this.#ready.shift() ?? this.#start());
     // The next ones start while this one works.
-    while (job.then !== "live" && this.#ready.length < this.#hands) this.#ready.push(this.#start());
+    while (job.end !== "live" && this.#ready.length < this.#hands) this.#ready.push(this.#start());
     try {
       const fates = await hand.perform(job, stop);
       if (hand.isAlive) this.#ready.unshift(Promise.resolve(hand));
@@ -99,12 +99,12 @@ class Hand {
     this.#child.send({ type: "job", job } satisfies Order);
     await Promise.race([finished, this.#gone]);
     const killed = this.#child.signalCode === "SIGKILL";
-    if (job.then === "die" ? !killed : !this.isAlive) {
+    if (job.end === "die" ? !killed : !this.isAlive) {
       throw new Error(`a worker ended with ${this.#child.signalCode ?? this.#child.exitCode}`);
     }
     // Only the last part may have died without a word: it did so in the very turn of its place.
     const missing = job.parts.length - heardOf.size;
-    if (missing > (job.then === "die" ? 1 : 0)) throw new Error(`${missing} parts were not played`);
+    if (missing > (job.end === "die" ? 1 : 0)) throw new Error(`${missing} parts were not played`);
     return fates;
   }
 

@@ -23,7 +23,7 @@ export interface Job {
    * `die`: SIGKILL once the last part stands, in the very turn. `stop`: report it, and go on when told.
    * `live`: nobody stands, and the worker may have another job.
    */
-  readonly then: "die" | "stop" | "live";
+  readonly end: "die" | "stop" | "live";
 }
 
 /** How a part ended that ran to its end. */

@@ -260,11 +260,11 @@ async function live(
 function perform(
   { crew, opened, provider, kind, passThrough = false }: Scene,
   parts: readonly Part[],
-  then: Job["then"],
+  end: Job["end"],
   stop?: Parameters<Crew["perform"]>[1],
 ): Promise<readonly Fate[]> {
   const place = placeOf(opened);
-  return crew.perform({ place, providerUrl: provider.url, kind, passThrough, parts, then }, stop);
+  return crew.perform({ place, providerUrl: provider.url, kind, passThrough, parts, end }, stop);
 }
 
 /** Shares the cells out. At a statement on SQLite nobody can wait, so that each has a process of its own. */

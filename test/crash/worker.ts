@@ -111,7 +111,7 @@ async function perform(job: Job): Promise<void> {
   const standing = new Map<number, { stage: Stage; ending: Promise<Ending> }>();
   for (const [index, part] of job.parts.entries()) {
     const isLast = index === job.parts.length - 1;
-    const stage = new Stage(part.standAt, isLast && job.then === "die");
+    const stage = new Stage(part.standAt, isLast && job.end === "die");
     const ending = play(floor, part, stage);
     const first = await Promise.race([stage.stands, ending]);
     if (first === "stands") {
@@ -119,8 +119,8 @@ async function perform(job: Job): Promise<void> {
       await tell({ type: "stands", index });
     } else await tell({ type: "ended", index, ending: first });
   }
-  if (job.then === "die") dieHere();
-  if (job.then === "stop") {
+  if (job.end === "die") dieHere();
+  if (job.end === "stop") {
     await tell({ type: "all-stand" });
     floor.runtime.move(await stoppedMs());
     for (const { stage } of standing.values()) stage.release();
