@@ -44,6 +44,9 @@ export class Crew {
       const fates = await hand.perform(job, stop);
       if (hand.isAlive) this.#ready.unshift(Promise.resolve(hand));
       return fates;
+    } catch (error) {
+      await hand.kill();
+      throw error;
     } finally {
       this.#busy -= 1;
       this.#waiting.shift()?.();
