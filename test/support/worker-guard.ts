@@ -59,6 +59,12 @@ const commands = {
     if (guard === undefined || refund === undefined) throw new Error("no guard is open");
     return toldBy(guard.run(refund, { orderId, amountMinor }, { tenant: "acme" }));
   },
+  /** Runs, and ends the process in the turn of the answer. */
+  runAndExit: async ({ orderId }: { orderId: string }): Promise<never> => {
+    if (guard === undefined || refund === undefined) throw new Error("no guard is open");
+    await guard.run(refund, { orderId, amountMinor: 48_000 }, { tenant: "acme" });
+    process.exit(0);
+  },
   goOn: (): void => goOn(),
   /** How long the last call that was aborted had been running; undefined when none was. */
   abortedAfterMs: (): number | undefined => abortedAfterMs,
