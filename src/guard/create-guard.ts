@@ -105,7 +105,9 @@ function environmentOf(options: GuardOptions): GuardEnvironment {
 /** Whoever receives warnings can't take an outcome back. */
 function warnQuietly(options: GuardOptions, warning: Warning): void {
   try {
-    options.onWarning?.(warning);
+    const told: unknown = options.onWarning?.(warning);
+    // An unhandled rejection would end the process, and with it calls that are under way.
+    if (told instanceof Promise) told.catch(() => {});
   } catch {
     // The receiver's own trouble: an outcome must reach its caller all the same.
   }

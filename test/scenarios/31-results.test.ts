@@ -210,25 +210,31 @@ scenario(
   },
 );
 
-scenario(
-  "a warning's receiver that throws takes nothing back and keeps no result from its caller",
-  {},
-  async (world) => {
-    const runtime = movableRuntime();
-    const store = dropCalls(await world.opened.again({ clock: world.clock }), {
-      methods: ["complete"],
-      when: "before",
-      onDrop: () => runtime.move(60_000),
-    });
-    const onWarning = (): never => {
-      throw new Error("the log is full");
-    };
-    const first = await world.run({ guard: await world.another({ store, runtime, onWarning }) });
-    world.advance(60_000);
-    const second = await world.run();
-
-    expect([first.told, second.told]).toEqual(["EXECUTED", "REPLAYED"]);
-    expect(first.outcome?.recorded).toBe(false);
-    world.assertEffects(1);
+const receivers = {
+  throws: (): never => {
+    throw new Error("the log is full");
   },
-);
+  // Unhandled, it would end the process.
+  rejects: (): Promise<never> => Promise.reject(new Error("the log is full")),
+};
+for (const [how, onWarning] of Object.entries(receivers)) {
+  scenario(
+    `a warning's receiver that ${how} takes nothing back and keeps no result from its caller`,
+    {},
+    async (world) => {
+      const runtime = movableRuntime();
+      const store = dropCalls(await world.opened.again({ clock: world.clock }), {
+        methods: ["complete"],
+        when: "before",
+        onDrop: () => runtime.move(60_000),
+      });
+      const first = await world.run({ guard: await world.another({ store, runtime, onWarning }) });
+      world.advance(60_000);
+      const second = await world.run();
+
+      expect([first.told, second.told]).toEqual(["EXECUTED", "REPLAYED"]);
+      expect(first.outcome?.recorded).toBe(false);
+      world.assertEffects(1);
+    },
+  );
+}
