@@ -12,6 +12,7 @@ import type { Finding } from "./report.ts";
 export async function baseline(bench: Bench): Promise<Finding> {
   const example = await bench.nextExample();
   const call = await bench.prepare(example);
+  const isStable = (await bench.prepare(example)).key === call.key;
   const before = await bench.count(example);
   const told = await (await bench.worker(0)).run(example);
   const effects = await bench.count(example);
@@ -19,7 +20,8 @@ export async function baseline(bench: Bench): Promise<Finding> {
   const otherKey = (await bench.prepare(other)).key;
   const others = await bench.count(other);
   if (told.told === "EXECUTED") await bench.learnClock(call);
-  const wrong = wrongWith({ before, effects, others, told, isFresh: otherKey !== call.key });
+  const isFresh = otherKey !== call.key;
+  const wrong = wrongWith({ before, effects, others, told, isStable, isFresh });
   return {
     verdict: wrong === null ? "pass" : "fail",
     effects,
@@ -36,11 +38,20 @@ interface Ran {
   /** Effects that the probe finds for an example that was never sent. */
   readonly others: number;
   readonly told: Told;
+  /** The same call makes the same intent again. */
+  readonly isStable: boolean;
+  /** Another example makes another intent. */
   readonly isFresh: boolean;
 }
 
 function wrongWith(ran: Ran): { found: string; advice: string } | null {
-  const { before, effects, others, told, isFresh } = ran;
+  const { before, effects, others, told, isStable, isFresh } = ran;
+  if (!isStable) {
+    return {
+      found: "the same call makes another intent each time, so nothing can be recognised",
+      advice: "make `intent` of trusted ids: no clock, no counter, no chance",
+    };
+  }
   if (before > 0) {
     return {
       found: `the books hold ${before} effects of the example before it was called`,

@@ -67,6 +67,7 @@ export class Bench {
   #movesTime = false;
   #lastSendAtMs = 0;
   #untilMs = Number.POSITIVE_INFINITY;
+  #arrangeError: unknown;
   readonly #stores: Store[] = [];
 
   constructor(
@@ -143,8 +144,9 @@ export class Bench {
   async worker(number: 0 | 1, options: WorkerOptions = {}): Promise<Worker> {
     const { plan = [], onPoint, beforeSend } = options;
     const faulty = faultyTool(this.tool, plan, {
-      ...(beforeSend === undefined ? {} : { beforeSend }),
+      beforeSend,
       afterSend: () => this.noteSend(),
+      arrangeFailed: (error) => (this.#arrangeError ??= error),
     });
     const store = await this.store(number);
     const guard = await createGuard({ store, ...(onPoint === undefined ? {} : { onPoint }) });
@@ -231,8 +233,15 @@ export class Bench {
     }
   }
 
-  /** Takes back what was arranged with the provider. */
+  /**
+   * Takes back what was arranged with the provider.
+   *
+   * @throws {NeverTwiceError} CONFIGURATION_INVALID when something could not be arranged since the last time.
+   */
   async clear(): Promise<void> {
+    const failed = this.#arrangeError;
+    this.#arrangeError = undefined;
+    if (failed !== undefined) throw invalid(`a fault failed: ${errorText(failed)}`, {}, failed);
     await this.ask("faults.clear", () => this.options.faults.clear?.());
   }
 

@@ -80,6 +80,12 @@ export async function workerKilled(bench: Bench): Promise<Finding> {
   const { n, id } = example;
   const seenByWorker = await killWorker({ n, id, clockAheadMs: bench.clockAheadMs });
   bench.noteSend();
+  const row = await (await bench.store(0)).read(await bench.prepare(example));
+  if (row === undefined) {
+    return notCheckable(
+      "the store that the checked file opens is another one in each process: give --store",
+    );
+  }
   if (seenByWorker > 0 && (await bench.count(example)) === 0) {
     return notCheckable(
       "the provider lives in the checked file itself, so its books died with the process: run it as a process of its own",

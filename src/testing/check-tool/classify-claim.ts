@@ -69,7 +69,7 @@ function standIns({ options: { faults } }: Bench): Doubt[] {
 /** The same as the tool's own client throws it, where it can be made to. */
 async function realDoubts(bench: Bench): Promise<Doubt[]> {
   const { dropReply, answer } = bench.options.faults;
-  const doubts = [await doubtFrom(bench, "an aborted call", abortSoon(), undefined)];
+  const doubts: (Doubt | undefined)[] = [];
   if (dropReply !== undefined)
     doubts.push(await doubtFrom(bench, "a lost reply", {}, () => dropReply()));
   if (answer !== undefined) {
@@ -78,6 +78,8 @@ async function realDoubts(bench: Bench): Promise<Doubt[]> {
       doubts.push(await doubtFrom(bench, `a real ${status}`, {}, arrange));
     }
   }
+  // The last: what is aborted may still arrive, and would meet the fault that is meant for another.
+  doubts.push(await doubtFrom(bench, "an aborted call", abortSoon(), undefined));
   return doubts.filter((doubt) => doubt !== undefined);
 }
 

@@ -23,28 +23,42 @@ export interface FaultyTool {
   sends(): number;
 }
 
-/** Wraps the tool. `beforeSend` is awaited by each request first. */
-export function faultyTool(
-  tool: Tool,
-  plan: readonly Send[],
-  more: { beforeSend?: () => Promise<void>; afterSend: () => void },
-): FaultyTool {
+/** What happens around each request. */
+export interface SendHooks {
+  /** Awaited by each request first. */
+  readonly beforeSend?: (() => Promise<void>) | undefined;
+  readonly afterSend: () => void;
+  /** A fault could not be arranged; the tool must not be blamed for it. */
+  readonly arrangeFailed: (error: unknown) => void;
+}
+
+/** Wraps the tool. */
+export function faultyTool(tool: Tool, plan: readonly Send[], hooks: SendHooks): FaultyTool {
   let sends = 0;
   const execute: Tool["execute"] = async (args, call) => {
     const send = plan[sends];
     sends += 1;
-    await more.beforeSend?.();
+    await hooks.beforeSend?.();
     if (send?.kind === "turn-away") throw send.error;
-    if (send?.kind === "arranged") await send.arrange();
+    if (send?.kind === "arranged") await arrange(send, hooks);
     try {
       const result = await tool.execute(args, call);
       if (send?.kind === "lose-reply") throw send.error;
       return result;
     } finally {
-      more.afterSend();
+      hooks.afterSend();
     }
   };
   return { tool: Object.freeze({ ...tool, execute }), sends: () => sends };
+}
+
+async function arrange(send: Extract<Send, { kind: "arranged" }>, hooks: SendHooks): Promise<void> {
+  try {
+    await send.arrange();
+  } catch (error) {
+    hooks.arrangeFailed(error);
+    throw error;
+  }
 }
 
 /** An error as most SDKs shape it. */
