@@ -2,9 +2,7 @@
  * A check that is set up wrongly says so, instead of saying anything of the tool; and the report is
  * read as it should be.
  */
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { catalogue } from "../../src/testing/check-tool/index.ts";
 import {
   type CheckOptions,
   ToolCheckError,
@@ -218,24 +216,4 @@ it("a check in a file is what it is given", async () => {
   const sandbox = await startSandbox();
   const check = { tool: sandbox.tool(), ...sandbox.options };
   expect(defineCheck(check)).toBe(check);
-});
-
-it("docs/guides/check-your-tools.md lists every check as the code has it", () => {
-  const guide = readFileSync(
-    new URL("../../docs/guides/check-your-tools.md", import.meta.url),
-    "utf8",
-  );
-  const rows = guide
-    .split("\n")
-    .filter((line) => /^\| `[a-z0-9-]+` +\| (fault|claim) /.test(line))
-    .map((line) => line.split("|").map((cell) => cell.trim()))
-    .map(([, name, part, about, expected]) => [name?.replaceAll("`", ""), part, about, expected]);
-  expect(rows).toEqual(
-    Object.entries(catalogue).map(([name, { part, about, expected }]) => [
-      name,
-      part,
-      about,
-      expected,
-    ]),
-  );
 });

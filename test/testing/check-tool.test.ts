@@ -171,6 +171,12 @@ it("tools that go straight through must be as harmless as they say", async () =>
       }),
       sandbox.options,
     );
+  const readOnly = defineTool({
+    name: "find",
+    kind: "read-only",
+    arguments: z.looseObject({}),
+    execute: () => [],
+  });
   const read: Work = ({ client }) => client.findEffects({ tag: "none" });
   const create: Work = ({ client }, orderId) =>
     client.createEffect({ operation: "tag", body: { orderId } });
@@ -188,6 +194,11 @@ it("tools that go straight through must be as harmless as they say", async () =>
     advice: expect.stringContaining('`kind: "non-idempotent"`'),
   });
   expectFailures(await check("read-only", ensure), ["baseline"]);
+  const broken = { ...sandbox.options, countEffects: () => Promise.reject(new Error("401")) };
+  await expect(checkTool(readOnly, broken)).rejects.toMatchObject({
+    code: "CONFIGURATION_INVALID",
+    message: expect.stringContaining("`countEffects` failed: 401"),
+  });
 });
 
 type Work = (sandbox: Sandbox, orderId: string) => Promise<unknown>;

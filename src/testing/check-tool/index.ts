@@ -21,11 +21,10 @@ export {
   type ToolCheck,
   type WorkerToKill,
 } from "./options.ts";
-export { catalogue, checkNames, type CheckEntry, type CheckName } from "./catalogue.ts";
+export { catalogue, checkNames, type CheckName } from "./catalogue.ts";
 export {
   effectsText,
   expectTool,
-  explanation,
   formatReport,
   summary,
   toldText,

@@ -48,9 +48,10 @@ export interface CheckReport {
 export function formatReport(report: CheckReport): string {
   const nameWidth = Math.max(...report.checks.map(({ name }) => name.length));
   const verdictWidth = "not checkable".length;
-  const effectsWidth = "effects".length;
+  const effects = report.checks.map((check) => effectsText(check).length);
+  const effectsWidth = Math.max("effects".length, ...effects);
   const margin = " ".repeat(verdictWidth + 2);
-  const head = `${"".padEnd(verdictWidth)}  ${"check".padEnd(nameWidth)}  effects  told`;
+  const head = `${"".padEnd(verdictWidth)}  ${"check".padEnd(nameWidth)}  ${"effects".padEnd(effectsWidth)}  told`;
   const rows = report.checks.flatMap((check) => [
     [
       verdictText(check.verdict).padEnd(verdictWidth),
@@ -66,7 +67,7 @@ export function formatReport(report: CheckReport): string {
 }
 
 /** What a reader has to know beside the row itself. */
-export function explanation({ verdict, found, advice, fault }: CheckResult): string[] {
+function explanation({ verdict, found, advice, fault }: CheckResult): string[] {
   if (verdict === "pass") return [];
   const doing = verdict === "fail" ? [`when: ${fault}`] : [];
   return [...doing, `found: ${found}`, ...(advice === null ? [] : [`change: ${advice}`])];
