@@ -36,7 +36,7 @@ const floors: Record<string, readonly string[]> = {
   "stores/shared": ["base", "intent", "ledger"],
   "stores/sqlite": ["base", "intent", "ledger", "stores/shared"],
   "stores/postgres": ["base", "intent", "ledger", "stores/shared"],
-  testing: ["base", "intent", "ledger", "guard"],
+  testing: ["base", "intent", "ledger", "guard", "stores/shared", "stores/sqlite"],
   cli: [
     "base",
     "intent",

@@ -32,6 +32,8 @@ export type Need =
 export interface StoreOptions {
   readonly store?: string;
   readonly schema?: string;
+  /** For checks, in place of the database's clock. */
+  readonly clock?: () => number;
 }
 
 /** An opened store; to be closed. */
@@ -129,7 +131,7 @@ async function openSqlite(
     database.pragma("schema_version");
     // Only `migrate` may switch the file to WAL; every write of ours is on disk all the same.
     if (need !== "new") database.pragma("synchronous = full");
-    const store = new SqliteStore(database, { configure: need === "new" });
+    const store = new SqliteStore(database, { configure: need === "new", ...clockOf(options) });
     return { store, location, schema: "", close: async () => void database.close() };
   } catch (error) {
     database.close();
@@ -173,13 +175,17 @@ async function openPostgres(
   // A connection that breaks while idle would end the process; the next statement tells of it.
   pool.on("error", () => {});
   try {
-    const store = new PostgresStore(pool, { schema });
+    const store = new PostgresStore(pool, { schema, ...clockOf(options) });
     (await pool.connect()).release();
     return { store, location, schema, close: () => pool.end() };
   } catch (error) {
     await pool.end();
     throw error instanceof NeverTwiceError ? error : unreachable(labelOf(location), error);
   }
+}
+
+function clockOf({ clock }: StoreOptions): { clock?: () => number } {
+  return clock === undefined ? {} : { clock };
 }
 
 const sqliteDriver = { name: "better-sqlite3", install: "npm install better-sqlite3@12" };

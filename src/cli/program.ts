@@ -14,6 +14,7 @@ import { addOperationsShow } from "./commands/operations-show.ts";
 import { addPurge } from "./commands/purge.ts";
 import { addReviewList } from "./commands/review-list.ts";
 import { addReviewResolve } from "./commands/review-resolve.ts";
+import { addVerify } from "./commands/verify.ts";
 import { helpEnd } from "./command.ts";
 
 /**
@@ -67,6 +68,7 @@ export function createProgram(json: boolean): Command {
   addAuditExport(audit);
   addAuditVerify(audit);
   addPurge(program);
+  addVerify(program);
   return program;
 }
 

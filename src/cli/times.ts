@@ -42,6 +42,19 @@ export function exactSeconds(spanMs: number): string {
 }
 
 /**
+ * Reads a time in ISO 8601; without a zone it is UTC, like every time that is printed.
+ *
+ * @throws {CliError} for anything else.
+ */
+export function parseTime(text: string): number {
+  const iso = text.trim().replace(" ", "T");
+  const zoned = /(Z|[+-]\d\d:?\d\d)$/i.test(iso) ? iso : `${iso}Z`;
+  const atMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(iso) ? Date.parse(zoned) : Number.NaN;
+  if (!Number.isNaN(atMs)) return atMs;
+  throw new CliError("USAGE", `"${text}" is no time: write 2026-06-01T12:00:03Z.`);
+}
+
+/**
  * Reads `90s`, `15m`, `2h` or `7d`.
  *
  * @throws {CliError} for anything else.

@@ -31,7 +31,7 @@ export interface GuardOptions {
   /** Unsafe settings of the store that are accepted, as `name=value` (R27). */
   readonly accept?: readonly string[];
   /** Told of look-alikes and of what could not be recorded. Default: nothing. */
-  onWarning?(warning: Warning): void;
+  onWarning?(warning: Warning): void | Promise<void>;
   /** For tests: awaited at each named point of a call. */
   onPoint?(point: Point): Promise<void> | void;
   readonly runtime?: Runtime;

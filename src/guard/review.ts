@@ -44,6 +44,11 @@ export interface Resolution {
   /** Who decides. */
   readonly by: string;
   readonly why: string;
+  /**
+   * When the person looked at the provider, in the database's time; default: now. What was not there
+   * while a request could still take effect proves nothing, however late the decision comes.
+   */
+  readonly lookedAtMs?: number;
   /** With `happened`: the result that callers are to get. */
   readonly result?: Json;
   /** With `happened`: the provider's id of the effect. */
@@ -72,6 +77,7 @@ export async function resolve(store: Store, resolution: Resolution): Promise<Ope
   const status = statusOf[decision];
   const happened = decision === "happened";
   const seen = await store.read({ tenant, key });
+  if (seen?.version === version && looksTooEarly(seen, resolution)) throw tooEarly(seen);
   const stored = happened ? storeResult(resolution.result, Number.MAX_SAFE_INTEGER) : null;
   const record = await store.resolve({
     tenant,
@@ -91,6 +97,7 @@ export async function resolve(store: Store, resolution: Resolution): Promise<Ope
       decision,
       by,
       why,
+      ...(resolution.lookedAtMs === undefined ? {} : { lookedAtMs: resolution.lookedAtMs }),
       ...(stored === null ? {} : { result: resultDigest(stored) }),
       ...(happened && resolution.providerId !== undefined
         ? { providerId: resolution.providerId }
@@ -98,6 +105,20 @@ export async function resolve(store: Store, resolution: Resolution): Promise<Ope
     }),
   });
   return record ?? refuse(store, resolution);
+}
+
+function saysNo(decision: ReviewDecision): boolean {
+  return decision === "did-not-happen" || decision === "run-again";
+}
+
+/** The store compares its own clock; only the person knows when the look was (R30). */
+function looksTooEarly(seen: OperationRecord, { decision, lookedAtMs }: Resolution): boolean {
+  if (lookedAtMs === undefined || !saysNo(decision)) return false;
+  if (Number.isFinite(lookedAtMs)) return lookedAtMs <= seen.quietUntilMs;
+  throw new NeverTwiceError(
+    "CONFIGURATION_INVALID",
+    `\`lookedAtMs\` is ${lookedAtMs}, which is no time. The decision was not recorded.`,
+  );
 }
 
 /** People write reasons in lines and paragraphs. */
@@ -134,8 +155,7 @@ async function refuse(store: Store, resolution: Resolution): Promise<never> {
     );
   }
   const waits = record.status === "NEEDS_REVIEW" || record.incident !== null;
-  const saysNo = decision === "did-not-happen" || decision === "run-again";
-  if (waits && saysNo && record.readAtMs <= record.quietUntilMs) throw tooEarly(record);
+  if (waits && saysNo(decision) && record.readAtMs <= record.quietUntilMs) throw tooEarly(record);
   throw new NeverTwiceError(
     "REVIEW_CONFLICT",
     `The operation is ${record.status}${record.incident === null ? "" : " with an incident"} and can't be decided as "${decision}". The decision was not recorded. Key ${key}.`,
@@ -147,7 +167,7 @@ function tooEarly(record: OperationRecord): NeverTwiceError {
   const from = new Date(record.quietUntilMs + 1).toISOString();
   return new NeverTwiceError(
     "REVIEW_TOO_EARLY",
-    `A request may still take effect until ${from}, so it can't be decided before then that it did not. The decision was not recorded. Key ${record.key}.`,
+    `A request may take effect until ${from}, so a look at the provider before then can't decide that it did not. The decision was not recorded. Key ${record.key}.`,
     { key: record.key, details: { decidableFrom: from } },
   );
 }

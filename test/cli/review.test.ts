@@ -64,26 +64,28 @@ describeStores("review", (suite) => {
 
   it("refuses what is not waiting, what was changed, and a no that is too early", async () => {
     const opened = await suite.open();
-    const { done, unknown } = await fillStore(opened.store);
+    const { done, unknown, review } = await fillStore(opened.store);
     const slow = { flightMs: 600_000 };
     const early = await refund(opened.store, "7", "is silent", slow);
     await refund(opened.store, "7", "is silent", slow);
     const resolve = resolver(opened);
-    const [settled, changed, no, missing, look] = await Promise.all([
+    const [settled, changed, no, missing, look, old] = await Promise.all([
       resolve(done, "happened", "--yes"),
       resolve(early, "look-again", "--version", "1"),
       resolve(early, "did-not-happen", "--yes"),
       resolve("00000000", "happened", "--yes"),
       resolve(unknown, "look-again", "--yes"),
+      resolve(review, "did-not-happen", "--yes", "--looked-at", "2020-01-01 12:00"),
     ]);
-    expect([settled, changed, no, missing, look].map((ran) => errorOf(ran)["code"])).toEqual([
+    expect([settled, changed, no, missing, look, old].map((ran) => errorOf(ran)["code"])).toEqual([
       "REVIEW_CONFLICT",
       "REVIEW_CONFLICT",
       "REVIEW_TOO_EARLY",
       "OPERATION_NOT_FOUND",
       "REVIEW_CONFLICT",
+      "REVIEW_TOO_EARLY",
     ]);
-    for (const { exitCode, stdout } of [settled, changed, no, missing, look]) {
+    for (const { exitCode, stdout } of [settled, changed, no, missing, look, old]) {
       expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: "" });
     }
     const looked = await resolve(early, "look-again", "--yes");
@@ -103,8 +105,9 @@ it("the command line is checked before anything is decided", async () => {
     resolve(review, "perhaps", "--yes"),
     resolve(review, "happened", "--yes", "--why", " "),
     resolve(review, "happened", "--version", "zero"),
+    resolve(review, "did-not-happen", "--yes", "--looked-at", "yesterday"),
   ]);
-  expect(refused.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 2, 2]);
+  expect(refused.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 2, 2, 2]);
   expect(refused.map((ran) => String(errorOf(ran)["message"]).slice(0, 40))).toEqual([
     "There is no terminal to ask on. Give the",
     "--result is not JSON: {id}",
@@ -112,6 +115,7 @@ it("the command line is checked before anything is decided", async () => {
     "Option '--decision <decision>' argument ",
     "A decision needs a reason: `why` is miss",
     "Option '--version <number>' argument 'ze",
+    '"yesterday" is no time: write 2026-06-01',
   ]);
   expect((await opened.store.read({ tenant: "acme", key: review }))?.version).toBe(5);
 });

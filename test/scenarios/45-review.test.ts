@@ -149,6 +149,27 @@ scenario(
 );
 
 scenario(
+  "that it did not happen can't be said later on the strength of an early look",
+  { contract: { mode: "strict" }, lookUp: false },
+  async (world) => {
+    world.provider.fault({ failBeforeCommit: true });
+    await world.run();
+    expect((await world.run()).told).toBe("NEEDS_REVIEW");
+    const { quietUntilMs } = await world.row();
+    world.advance(hours(1));
+    const told = [];
+    for (const lookedAtMs of [0, quietUntilMs, Number.NaN, quietUntilMs + 1]) {
+      if (lookedAtMs <= quietUntilMs)
+        told.push(await resolve(world, { decision: "run-again", lookedAtMs }));
+      told.push(await resolve(world, { decision: "did-not-happen", lookedAtMs }));
+    }
+    const early = Array<string>(4).fill("REVIEW_TOO_EARLY");
+    expect(told).toEqual([...early, "CONFIGURATION_INVALID", "FAILED"]);
+    world.assertEffects(0);
+  },
+);
+
+scenario(
   "that it happened can be said at any time",
   { contract: { mode: "strict" }, lookUp: false },
   async (world) => {

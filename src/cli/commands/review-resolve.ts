@@ -15,6 +15,7 @@ import { withStore } from "../open-store.ts";
 import { operationJson } from "../operation-view.ts";
 import type { Output } from "../output.ts";
 import { shortKey, wrap } from "../text.ts";
+import { parseTime } from "../times.ts";
 import { printOperation } from "./operations-show.ts";
 
 interface ResolveOptions extends GlobalOptions {
@@ -23,6 +24,7 @@ interface ResolveOptions extends GlobalOptions {
   readonly by: string;
   readonly why: string;
   readonly version?: number;
+  readonly lookedAt?: number;
   readonly result?: string;
   readonly providerId?: string;
   readonly yes?: boolean;
@@ -53,6 +55,11 @@ export function addReviewResolve(review: Command): void {
     .requiredOption("--by <name>", "who decides")
     .requiredOption("--why <text>", "on what evidence")
     .option("--version <number>", "the version that was looked at; else you are asked", parseCount)
+    .option(
+      "--looked-at <time>",
+      "when the provider was looked at, in ISO 8601; default: now",
+      parseTime,
+    )
     .option("--result <json>", "with `happened`: the result that callers are to get")
     .option("--provider-id <id>", "with `happened`: the provider's id of the effect")
     .option("--yes", "decide on the operation as it is now, without being asked")
@@ -90,6 +97,7 @@ async function resolveKey(key: string, command: Command): Promise<void> {
       decision: options.decision,
       by: options.by,
       why: options.why,
+      ...(options.lookedAt === undefined ? {} : { lookedAtMs: options.lookedAt }),
       ...(result === undefined ? {} : { result }),
       ...(options.providerId === undefined ? {} : { providerId: options.providerId }),
     };

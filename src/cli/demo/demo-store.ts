@@ -1,5 +1,5 @@
 /**
- * A store for one demo: a SQLite file in a temporary folder, or a schema of its own in the given
+ * A store for one demo or check: a SQLite file in a temporary folder, or a schema of its own in the given
  * PostgreSQL. Nothing stays.
  *
  * @module
@@ -24,14 +24,18 @@ export interface DemoStore {
 }
 
 /** Makes the store; backstage clears it away. */
-export async function makeDemoStore(given: string, backstage: Backstage): Promise<DemoStore> {
+export async function makeDemoStore(
+  given: string,
+  backstage: Backstage,
+  purpose: "demo" | "check" = "demo",
+): Promise<DemoStore> {
   if (given !== "sqlite" && !/^postgres(ql)?:\/\//.test(given)) {
     throw new CliError(
       "USAGE",
-      `The demo makes a store of its own: give --store sqlite or a postgres:// URL, not ${given}.`,
+      `The ${purpose} makes a store of its own: give --store sqlite or a postgres:// URL, not ${given}.`,
     );
   }
-  const made = given === "sqlite" ? makeFile(backstage) : makeSchema(given);
+  const made = given === "sqlite" ? makeFile(backstage, purpose) : makeSchema(given, purpose);
   const { location, schema } = made;
   const options = { store: location, ...(schema === null ? {} : { schema }) };
   const opened = await openStore(options, "new");
@@ -44,18 +48,18 @@ export async function makeDemoStore(given: string, backstage: Backstage): Promis
 
 type Made = Omit<DemoStore, "store">;
 
-function makeFile(backstage: Backstage): Made {
-  const folder = mkdtempSync(join(tmpdir(), "nevertwice-demo-"));
+function makeFile(backstage: Backstage, purpose: string): Made {
+  const folder = mkdtempSync(join(tmpdir(), `nevertwice-${purpose}-`));
   backstage.add(async () => rmSync(folder, { recursive: true, force: true }));
   return {
-    location: join(folder, "demo.sqlite"),
+    location: join(folder, `${purpose}.sqlite`),
     schema: null,
     label: "SQLite, in a temporary file",
   };
 }
 
-function makeSchema(location: string): Made {
-  const schema = `nevertwice_demo_${randomBytes(6).toString("hex")}`;
+function makeSchema(location: string, purpose: string): Made {
+  const schema = `nevertwice_${purpose}_${randomBytes(6).toString("hex")}`;
   return { location, schema, label: `PostgreSQL, in the schema ${schema}, which is dropped again` };
 }
 
