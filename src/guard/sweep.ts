@@ -81,8 +81,8 @@ async function reconcileOne(
     signal: undefined,
     warnings: [],
   };
-  const outcome = fits ? await reconcile(env, turn) : await escalate(env, turn, changed);
-  return outcome.status;
+  const settling = fits ? reconcile(env, turn) : escalate(env, turn, changed);
+  return (await settling).status;
 }
 
 const changed =

@@ -73,6 +73,14 @@ describe("a guard", () => {
     expect(new Set(keys).size).toBe(3);
   });
 
+  it("refuses a secret that is none", async () => {
+    for (const keySecret of ["", new Uint8Array()]) {
+      await expect(guardWith({ keySecret })).rejects.toMatchObject({
+        code: "CONFIGURATION_INVALID",
+      });
+    }
+  });
+
   it("takes a tool of one name once, and the same tool as often as it likes", async () => {
     const tool = toolWith();
     const guard = await guardWith({ tools: [tool, tool] });

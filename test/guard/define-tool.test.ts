@@ -232,3 +232,19 @@ describe("a look-alike rule", () => {
     }
   });
 });
+
+describe("names", () => {
+  it.each(["refund\u0000", " refund", "re\nfund", "\ud800"])(
+    "that can't be part of a key are refused: %j",
+    (name) => {
+      expect(() => define({ ...refund, name })).toThrow("can't be registered");
+    },
+  );
+
+  it.each(["account", "endpoint"])("of an %s are text that isn't blank", (part) => {
+    for (const value of ["", " ", 1, null]) {
+      const contract = { ...refund.contract, [part]: value };
+      expect(refusal({ contract })).toContain(`\`contract.${part}\` must be text`);
+    }
+  });
+});

@@ -236,6 +236,12 @@ scenario(
     expect(first.told).toBe("OUTCOME_UNKNOWN");
     expect((await world.row()).status).not.toBe("DONE");
     expect(world.provider.arrivals()).toHaveLength(1);
+
+    // No worker with the old declaration comes: in the end it is a person's matter, and stays sent once.
+    world.advance(hours(2));
+    expect((await sweeper.sweep()).map((one) => one.outcome)).toEqual(["NEEDS_REVIEW"]);
+    expect((await world.row()).reviewReason).toContain("another account or endpoint");
+    expect(world.provider.arrivals()).toHaveLength(1);
   },
 );
 
