@@ -8,7 +8,10 @@ import type { StoreInspection } from "../ledger/store.ts";
 import { migrations as postgresMigrations } from "../stores/postgres/sql.generated.ts";
 import { migrations as sqliteMigrations } from "../stores/sqlite/sql.generated.ts";
 
-type Wanted = Pick<StoreInspection, "dialect" | "schemaVersion"> & { readonly schema: string };
+interface Wanted extends Pick<StoreInspection, "schemaVersion"> {
+  readonly dialect: "sqlite" | "postgres";
+  readonly schema: string;
+}
 
 /** A script in one transaction; only a comment when nothing is missing. */
 export function missingSql({ dialect, schema, schemaVersion }: Wanted): string {

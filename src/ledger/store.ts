@@ -160,7 +160,8 @@ export interface ReadJournalParams {
 
 /** What a store says about how it keeps what it acknowledges (R27). */
 export interface StoreInspection {
-  readonly dialect: "sqlite" | "postgres";
+  /** What kind of store it is: ours are `sqlite` and `postgres`. */
+  readonly dialect: string;
   /** Number of the newest migration in the database; 0 for none. */
   readonly schemaVersion: number;
   /** Number of the newest migration this program knows. */

@@ -178,7 +178,7 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
     expect(rows).toEqual([{ count: "1" }]);
   });
 
-  it.each(["", "A", "Ledger", "1a", "a-b", "a b", 'a"b', "a;drop table x", "é", "x".repeat(64)])(
+  it.each(["", "A", "Ledger", "1a", "a-b", "a b", 'a"b', "a;drop table x", "é", "pg_ledger", "x".repeat(64)])(
     "can't have its tables in a schema called %j",
     (schema) => {
       const pool = { connect: () => Promise.reject(new Error("never")) };

@@ -23,8 +23,8 @@ export class MemoryStore extends MemoryTable implements port.Store {
 
   async inspect(): Promise<port.StoreInspection> {
     const versions = { schemaVersion: 1, programVersion: 1, breakingVersion: 1 };
-    // The port knows two dialects; this is neither, and nothing here is kept.
-    return { dialect: "sqlite", ...versions, settings: {}, unsafe: ["memory"], warnings: [] };
+    // Nothing here is kept.
+    return { dialect: "memory", ...versions, settings: {}, unsafe: ["memory"], warnings: [] };
   }
 
   async claim(params: port.ClaimParams): Promise<OperationRecord> {

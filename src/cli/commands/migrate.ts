@@ -67,7 +67,7 @@ async function sqlToPrint(options: { store?: string; schema?: string }): Promise
   return withStore(options, "existing", async ({ store, schema }) => {
     const inspection = await store.inspect();
     refuseNewer(inspection);
-    return missingSql({ ...inspection, schema });
+    return missingSql({ ...inspection, dialect: location.dialect, schema });
   });
 }
 

@@ -167,9 +167,10 @@ function unsafeSettings(settings: Readonly<Record<string, string>>): string[] {
 }
 
 function checkedSchema(schema: string): string {
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return schema;
+  // PostgreSQL keeps names that begin with pg_ to itself.
+  if (/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) return schema;
   throw new NeverTwiceError(
     "CONFIGURATION_INVALID",
-    `"${schema}" can't be the schema's name: use lower-case letters, digits and underscores, beginning with a letter.`,
+    `"${schema}" can't be the schema's name: use lower-case letters, digits and underscores, beginning with a letter, and not with pg_.`,
   );
 }
