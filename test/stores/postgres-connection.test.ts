@@ -178,14 +178,23 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
     expect(rows).toEqual([{ count: "1" }]);
   });
 
-  it.each(["", "A", "Ledger", "1a", "a-b", "a b", 'a"b', "a;drop table x", "é", "pg_ledger", "x".repeat(64)])(
-    "can't have its tables in a schema called %j",
-    (schema) => {
-      const pool = { connect: () => Promise.reject(new Error("never")) };
-      const open = () => new PostgresStore(pool, { schema });
-      expect(open).toThrow(expect.objectContaining({ code: "CONFIGURATION_INVALID" }));
-    },
-  );
+  it.each([
+    "",
+    "A",
+    "Ledger",
+    "1a",
+    "a-b",
+    "a b",
+    'a"b',
+    "a;drop table x",
+    "é",
+    "pg_ledger",
+    "x".repeat(64),
+  ])("can't have its tables in a schema called %j", (schema) => {
+    const pool = { connect: () => Promise.reject(new Error("never")) };
+    const open = () => new PostgresStore(pool, { schema });
+    expect(open).toThrow(expect.objectContaining({ code: "CONFIGURATION_INVALID" }));
+  });
 });
 
 /** Claims the key `k`, holds its row in a transaction, and returns how to let go of it. */
