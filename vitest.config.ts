@@ -12,6 +12,7 @@ export default defineConfig({
     // Generous: a loaded machine is slow, and no test takes its verdict from a clock.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: "forks",
     maxWorkers: 2,
     projects: [

@@ -83,17 +83,21 @@ function contractOf(
     ...(keyed
       ? { key: { shape: "uuid", retentionMs: hours(24), atomic: true, afterError: "replays" } }
       : {}),
-    ...(lookUp ? { lookUp: lookUpBy(client) } : {}),
+    ...(lookUp ? { lookUp: lookUpBy(client, options.leaseMs) } : {}),
     classify: (error) =>
       error instanceof ProviderError && error.status === 402 ? "definitive" : "unknown",
   };
 }
 
-function lookUpBy(client: ProviderClient): NonNullable<Contract<RefundArgs, unknown>["lookUp"]> {
+function lookUpBy(
+  client: ProviderClient,
+  leaseMs = 6000,
+): NonNullable<Contract<RefundArgs, unknown>["lookUp"]> {
   return {
     lagMs: 1000,
     authoritative: true,
-    timeoutMs: 300,
+    // As long as the lease allows: a loaded machine is slow.
+    timeoutMs: leaseMs < 4000 ? 300 : Math.min(leaseMs - 1000, 5000),
     find: async ({ key, signal }) => {
       const effects = await client.findEffects({ tag: key, signal });
       if (effects.length === 0) return { answer: "absent" };
