@@ -3,8 +3,8 @@ import { type Contract, type GuardedTool, type Tool, days, defineTool } from "..
 import {
   type ProviderBehaviour,
   type ProviderClient,
-  ProviderError,
 } from "../../src/testing/fake-provider/index.ts";
+import { executeRefund } from "../support/execute-refund.ts";
 import type { Kind } from "./cells.ts";
 
 interface RefundArgs extends Record<string, unknown> {
@@ -50,20 +50,7 @@ export function refundTool(client: ProviderClient, kind: Kind, id: number): Tool
     intent: ({ args }: { args: RefundArgs }) => `refund:${args.orderId}`,
     businessArguments: ["orderId", "amountMinor"],
     contract: contractOf(client, kind),
-    execute: async (args, call) => {
-      try {
-        return await client.createEffect({
-          operation: "refund",
-          body: args,
-          key: call.wireKey,
-          tag: call.key,
-          signal: call.signal,
-          beforeWrite: call.beforeWrite,
-        });
-      } catch (error) {
-        throw error instanceof ProviderError && !error.wroteBytes ? call.notSent(error) : error;
-      }
-    },
+    execute: executeRefund(client),
   });
 }
 

@@ -99,7 +99,7 @@ export class Network {
       },
       this.#scheduler.nowMs,
     );
-    const reply = tell(story, this.#scheduler.nowMs);
+    const reply = tell(story);
     const landed = this.rules.ledger().length - before;
     if (landed > 0) this.#scheduler.note(`        EFFECT ${this.rules.ledger().length}`);
     this.#answered.add({ message, ...reply });
@@ -122,11 +122,10 @@ export class Network {
   }
 }
 
-function tell(story: RequestStory, nowMs: number): { status: number; body: unknown } {
+function tell(story: RequestStory): { status: number; body: unknown } {
   const step = story.next();
   if (step.done !== true) throw new Error("the simulated provider never waits");
   const reply = step.value;
   if (reply.kind === "cut") return { status: 0, body: null };
-  void nowMs;
   return { status: reply.answer.status, body: reply.answer.body };
 }

@@ -8,6 +8,7 @@ import {
   hours,
 } from "../../src/index.ts";
 import { type ProviderClient, ProviderError } from "../../src/testing/fake-provider/index.ts";
+import { executeRefund } from "./execute-refund.ts";
 
 /** What a worker's downstream promises. The defaults are Stripe-like: keyed, and it can be asked. */
 export interface WorkerContract {
@@ -42,6 +43,7 @@ export function workerRefund(
   options: WorkerContract,
   onAbort: (afterMs: number) => void = () => {},
 ): Tool {
+  const send = executeRefund(client);
   return defineTool({
     name: "issue_refund",
     kind: "non-idempotent",
@@ -52,18 +54,7 @@ export function workerRefund(
     execute: async (args, call) => {
       const startedAtMs = performance.now();
       call.signal.addEventListener("abort", () => onAbort(performance.now() - startedAtMs));
-      try {
-        return await client.createEffect({
-          operation: "refund",
-          body: args,
-          key: call.wireKey,
-          tag: call.key,
-          signal: call.signal,
-          beforeWrite: call.beforeWrite,
-        });
-      } catch (error) {
-        throw error instanceof ProviderError && !error.wroteBytes ? call.notSent(error) : error;
-      }
+      return send(args, call);
     },
   });
 }

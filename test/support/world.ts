@@ -27,6 +27,7 @@ import {
   createProviderClient,
   startFakeProvider,
 } from "../../src/testing/fake-provider/index.ts";
+import { executeRefund } from "./execute-refund.ts";
 import { passThroughGuard } from "./pass-through.ts";
 import { type OpenStore, type StoreSuite, TestClock, describeStores } from "./stores.ts";
 
@@ -240,23 +241,8 @@ function refundTool(
   return defineTool(declaration as unknown as Parameters<typeof defineTool>[0]);
 }
 
-/** Sends the refund with the wire key, and the operation's key as tag. */
-export function executeRefund(client: ProviderClient): Tool["execute"] {
-  return async (args, call) => {
-    try {
-      return await client.createEffect({
-        operation: "refund",
-        body: args as never,
-        key: call.wireKey,
-        tag: call.key,
-        signal: call.signal,
-        beforeWrite: call.beforeWrite,
-      });
-    } catch (error) {
-      throw error instanceof ProviderError && !error.wroteBytes ? call.notSent(error) : error;
-    }
-  };
-}
+// Where scenarios look for everything that they are made of.
+export { executeRefund };
 
 /** Finds a refund by its tag. */
 export function refundLookUp(client: ProviderClient): NonNullable<RefundContract["lookUp"]> {

@@ -5,10 +5,9 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import type { PointName } from "../../guard/environment.ts";
+import { siblingScript } from "../../testing/sibling-script.ts";
 import type { Answer, Job, WorkerEvent } from "./job.ts";
 
 type EventOf<Name extends WorkerEvent["event"]> = Extract<WorkerEvent, { event: Name }>;
@@ -24,7 +23,9 @@ export class WorkerProcess {
   #ended = false;
 
   constructor(job: Job) {
-    this.#child = spawn(process.execPath, workerCommand(), { stdio: ["pipe", "pipe", "inherit"] });
+    this.#child = spawn(process.execPath, siblingScript(import.meta.url, "worker"), {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     this.processId = this.#child.pid ?? 0;
     this.#gone = once(this.#child, "close");
     this.#child.once("close", () => {
@@ -103,12 +104,4 @@ export class WorkerProcess {
 
 function tooEarly(answer: Answer): Error {
   return new Error(`a worker was told "${answer.text}" before the story had got that far`);
-}
-
-/** The script as it is beside this file: built, or the source under tsx. */
-function workerCommand(): string[] {
-  const isSource = import.meta.url.endsWith(".ts");
-  const script = new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url);
-  const loader = (): string => pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  return [...(isSource ? ["--import", loader()] : []), fileURLToPath(script)];
 }

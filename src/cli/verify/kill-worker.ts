@@ -5,14 +5,13 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Backstage } from "../demo/backstage.ts";
+import { siblingScript } from "../../testing/sibling-script.ts";
 import type { Job, Word } from "./job.ts";
 
 /** Resolves with the effects that the worker saw, once it is gone. */
 export async function killWorkerAt(job: Job, backstage: Backstage): Promise<number> {
-  const child = spawn(process.execPath, workerCommand(), {
+  const child = spawn(process.execPath, siblingScript(import.meta.url, "worker"), {
     // What the checked file prints there is no output of ours.
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
@@ -34,12 +33,4 @@ export async function killWorkerAt(job: Job, backstage: Backstage): Promise<numb
 async function nextWord(child: ChildProcess): Promise<Word> {
   const [word] = (await once(child, "message")) as [Word];
   return word;
-}
-
-/** The script as it is beside this file: built, or the source under tsx. */
-function workerCommand(): string[] {
-  const isSource = import.meta.url.endsWith(".ts");
-  const script = new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url);
-  const loader = (): string => pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  return [...(isSource ? ["--import", loader()] : []), fileURLToPath(script)];
 }

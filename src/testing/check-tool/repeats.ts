@@ -16,22 +16,8 @@ import { dropReply } from "./sends.ts";
 export async function redelivered(bench: Bench): Promise<Finding> {
   const example = await bench.nextExample();
   const again = bench.options.rerun(example);
-  const intent = sameIntent(
-    await bench.prepare(example),
-    await bench.prepare(again),
-    "the second delivery",
-  );
-  const [first, second] = [await bench.worker(0), await bench.worker(1)];
-  const told = [await first.run(example)];
-  const countBoth = await counterOf(bench, example, again);
-  told.push(await second.run(again));
-  return judge(bench.parts, {
-    effects: await countBoth(),
-    expected: exactlyOne,
-    told,
-    sends: first.sends() + second.sends(),
-    also: [intent],
-  });
+  const [one, other] = [await bench.prepare(example), await bench.prepare(again)];
+  return callTwice(bench, example, again, [sameIntent(one, other, "the second delivery")]);
 }
 
 /** A second run does the same while the first one is in doubt. */

@@ -1,11 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
-import { fileURLToPath, pathToFileURL } from "node:url";
 
 import type { ProviderBehaviour } from "./behaviour.ts";
 import type { RemoteControl } from "./control.ts";
+import { siblingScript } from "../sibling-script.ts";
 import { createRemoteControl } from "./remote-control.ts";
 
 /** How to start a fake provider in a process of its own. */
@@ -50,21 +49,13 @@ export async function spawnFakeProvider(options: SpawnOptions = {}): Promise<Rem
 }
 
 function commandLine({ port, behaviour, ledgerFile }: SpawnOptions): string[] {
-  const isSource = import.meta.url.endsWith(".ts");
-  const script = new URL(isSource ? "./process.ts" : "./process.js", import.meta.url);
   return [
-    // Resolved here, because the child looks from its working directory, which may be anywhere.
-    ...(isSource ? ["--import", tsxLoader()] : []),
-    fileURLToPath(script),
+    ...siblingScript(import.meta.url, "process"),
     "--exit-with-stdin",
     ...(port === undefined ? [] : ["--port", String(port)]),
     ...(behaviour === undefined ? [] : ["--behaviour", JSON.stringify(behaviour)]),
     ...(ledgerFile === undefined ? [] : ["--ledger", ledgerFile]),
   ];
-}
-
-function tsxLoader(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 }
 
 async function readUrl(child: ChildProcess, gone: Promise<unknown>): Promise<string> {
