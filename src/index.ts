@@ -15,7 +15,15 @@ export {
 export { fingerprintOf } from "./intent/fingerprint.ts";
 
 export { defineTool } from "./guard/define-tool.ts";
-export type { ExecuteCall, GuardedTool, PassTool, Tool, ToolKind } from "./guard/tool.ts";
+export type {
+  Compensation,
+  ExecuteCall,
+  GuardedTool,
+  PassTool,
+  ProvedEffect,
+  Tool,
+  ToolKind,
+} from "./guard/tool.ts";
 export type {
   AfterError,
   Contract,
@@ -27,12 +35,43 @@ export type {
   LookUpQuestion,
 } from "./guard/contract.ts";
 
-export { type Guard, type GuardOptions, createGuard } from "./guard/create-guard.ts";
+export {
+  type CallIdentity,
+  type Guard,
+  type GuardOptions,
+  createGuard,
+} from "./guard/create-guard.ts";
 export type { OmittedResult, Outcome } from "./guard/answers.ts";
 export type { RunContext } from "./guard/prepare.ts";
 export type { Point, PointName, Warning } from "./guard/environment.ts";
 
 export { type Resolution, type ReviewDecision, resolve } from "./guard/review.ts";
+export {
+  type Approval,
+  type ActOptions,
+  type ApproveOptions,
+  type EmitOptions,
+  type Flow,
+  type FlowContext,
+  flow,
+} from "./flow/flow.ts";
+export { type Flows, type FlowsOptions, type RunState, createFlows } from "./flow/flows.ts";
+export type { ApprovalDecision } from "./flow/approval.ts";
+export type { FlowPoint, FlowPointName } from "./flow/environment.ts";
+
+export { type CompensateOptions, compensate } from "./effects/compensate.ts";
+export {
+  type RegisteredTransactTool,
+  type Transact,
+  type TransactCall,
+  type TransactEvent,
+  type TransactOptions,
+  type TransactTool,
+  createTransact,
+  defineTransactTool,
+} from "./effects/transact.ts";
+export { type OutgoingEvent, emit } from "./effects/emit.ts";
+
 export type { OperationRecord } from "./ledger/record.ts";
 export type { Mode } from "./ledger/decide.ts";
 export type { Status } from "./ledger/status.ts";
@@ -44,6 +83,9 @@ export {
   lineHash,
 } from "./ledger/journal.ts";
 export type * from "./ledger/store.ts";
+export type * from "./ledger/events.ts";
+export type * from "./ledger/runs.ts";
+export type * from "./ledger/transaction.ts";
 
 export { type ErrorCode, type ErrorEntry, errorCodes, errorTable } from "./base/error-table.ts";
 export { NeverTwiceError, isNeverTwiceError } from "./base/errors.ts";

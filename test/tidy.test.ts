@@ -36,12 +36,16 @@ const floors: Record<string, readonly string[]> = {
   "stores/shared": ["base", "intent", "ledger"],
   "stores/sqlite": ["base", "intent", "ledger", "stores/shared"],
   "stores/postgres": ["base", "intent", "ledger", "stores/shared"],
+  effects: ["base", "intent", "ledger", "guard"],
+  flow: ["base", "intent", "ledger", "guard", "effects"],
   testing: ["base", "intent", "ledger", "guard", "stores/shared", "stores/sqlite"],
   cli: [
     "base",
     "intent",
     "ledger",
     "guard",
+    "effects",
+    "flow",
     "stores/shared",
     "stores/sqlite",
     "stores/postgres",
@@ -76,7 +80,15 @@ it("no file is longer than 400 lines, and lines are at most 120 characters of co
 it("below the edges only base/runtime.ts touches clocks, timers, randomness and the network", () => {
   const banned =
     /\b(Date\.now|new Date\(\)|performance\.now|Math\.random|randomUUID|setTimeout|setInterval|AbortSignal\.timeout|process\.nextTick|fetch)\b/;
-  const rooms = ["src/base/", "src/intent/", "src/ledger/", "src/guard/", "src/stores/"];
+  const rooms = [
+    "src/base/",
+    "src/intent/",
+    "src/ledger/",
+    "src/guard/",
+    "src/stores/",
+    "src/effects/",
+    "src/flow/",
+  ];
   const touching = sources.filter(
     (file) => rooms.some((room) => file.startsWith(room)) && banned.test(read(file)),
   );

@@ -43,7 +43,8 @@ export async function claim(env: GuardEnvironment, call: PreparedCall): Promise<
   }
 }
 
-function claimParams(env: GuardEnvironment, call: PreparedCall): ClaimParams {
+/** What the claim of a call says. */
+export function claimParams(env: GuardEnvironment, call: PreparedCall): ClaimParams {
   const { parts, context } = call;
   const { terms, lookAlike } = parts;
   return {

@@ -37,6 +37,13 @@ export interface GuardOptions {
   readonly runtime?: Runtime;
 }
 
+/** What two calls of one operation have in common. */
+export interface CallIdentity {
+  readonly tenant: string;
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
 /** One business effect per intent, however many times an agent asks. */
 export interface Guard {
   /**
@@ -45,6 +52,13 @@ export interface Guard {
    * @throws {NeverTwiceError} every other answer, by its `code`; see docs/reference/errors.md.
    */
   run<Result>(tool: Tool<Result>, args: unknown, context: RunContext): Promise<Outcome<Result>>;
+  /**
+   * Which operation a call is, without making it: an approval is bound to that, and a step of a flow
+   * remembers it. Null for a tool that goes straight through.
+   *
+   * @throws {NeverTwiceError} what `run` refuses before the claim.
+   */
+  identify(tool: Tool, args: unknown, context: RunContext): Promise<CallIdentity | null>;
   /** Records a person's decision. See {@link Resolution}. */
   resolve(resolution: Resolution): Promise<OperationRecord>;
   /** One pass of the sweeper over at most `limit` operations (default 100). */
@@ -77,6 +91,10 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
     run: async (tool, args, context) => {
       register(tools, tool);
       return (await run(env, tool, args, context)) as Outcome<never>;
+    },
+    identify: async (tool, args, context) => {
+      register(tools, tool);
+      return identify(env, tool, args, context);
     },
     resolve: (resolution) => resolve(env.store, resolution),
     sweep: ({ limit = 100 } = {}) => sweep(env, tools, limit),
@@ -137,6 +155,17 @@ async function run(
   if (context.signal?.aborted === true) throw aborted(context.signal.reason);
   if (tool.guarded === null) return passThrough(tool, args, context);
   return runGuarded(env, await prepare(env, tool, tool.guarded, args, context));
+}
+
+async function identify(
+  env: GuardEnvironment,
+  tool: Tool,
+  args: unknown,
+  context: RunContext,
+): Promise<CallIdentity | null> {
+  if (tool.guarded === null) return null;
+  const { tenant, key, fingerprint } = await prepare(env, tool, tool.guarded, args, context);
+  return { tenant, key, fingerprint };
 }
 
 /** Read-only and convergent tools touch no row: running them twice does no harm. */

@@ -11,6 +11,7 @@ import { wireKeyLengths } from "../intent/wire-key.ts";
 import { resendSpanMs, shortestLeaseMs } from "../ledger/window.ts";
 import { type Contract, type Terms, isResendSafe, termsOf } from "./contract.ts";
 import type {
+  Compensation,
   FieldName,
   Fields,
   GuardedParts,
@@ -100,6 +101,7 @@ const guardedPartNames = [
   "operation",
   "scope",
   "lookAlike",
+  "compensation",
 ];
 
 function isObject(value: unknown): value is object {
@@ -138,8 +140,20 @@ function guardedParts(name: string, parts: Record<string, unknown>, refuse: Refu
       fields,
       refuse,
     ),
+    compensation: compensationOf(parts["compensation"], refuse),
     intent: parts["intent"] as GuardedParts["intent"],
   });
+}
+
+function compensationOf(declared: unknown, refuse: Refuse): GuardedParts["compensation"] {
+  if (declared === undefined) return null;
+  const { tool, arguments: args } = Object(declared) as Partial<Compensation>;
+  if (tool?.guarded === undefined || tool.guarded === null)
+    refuse(
+      "`compensation.tool` must be a registered non-idempotent tool: an undo must not run twice",
+    );
+  if (typeof args !== "function") refuse("`compensation.arguments` must be a function");
+  return declared as Compensation;
 }
 
 function businessFields(declared: unknown, refuse: Refuse): BusinessFields {

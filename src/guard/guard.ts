@@ -33,7 +33,7 @@ export async function runGuarded(
   env: GuardEnvironment,
   call: PreparedCall,
 ): Promise<Outcome<unknown>> {
-  await recordIntent(env, call);
+  await recordIntent(env.store, call);
   const untilMs = env.runtime.monotonicMs() + waitMsOf(call);
   let claimed = await claim(env, call);
   for (let round = 1; ; round += 1) {

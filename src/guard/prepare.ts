@@ -25,6 +25,11 @@ export interface RunContext extends Caller {
   readonly onInProgress?: "conflict" | { readonly waitMs: number };
   /** A changed mind: the settled intent that this one replaces, and why (R25). */
   readonly supersedes?: { readonly key: string; readonly reason: string };
+  /**
+   * Undoes the effect of an operation. The effect is then the intent, whatever the tool says, so that
+   * it is undone once (R30). With `effect`, the provider's id, one of several effects of that key.
+   */
+  readonly compensates?: { readonly key: string; readonly effect?: string };
 }
 
 /** A call on its way: everything captured once, so that nothing can change under it (R17). */
@@ -80,11 +85,11 @@ export async function prepare(
     workflowId: context.workflowId,
     stepId: context.stepId,
     operation: parts.operation,
-    scope: parts.scope,
-    intent: parts.intent({
-      args: { ...fields, ...captured.value },
-      trusted: context.trusted ?? {},
-    }),
+    scope: context.compensates === undefined ? parts.scope : "business",
+    intent:
+      context.compensates === undefined
+        ? parts.intent({ args: { ...fields, ...captured.value }, trusted: context.trusted ?? {} })
+        : { compensates: { ...context.compensates } },
     supersedes: supersedes?.key,
   });
   const { key, algorithm } = deriveKey(identity, env.keySecret);

@@ -6,7 +6,7 @@
 import { NeverTwiceError } from "../base/errors.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import { isTerminal } from "../ledger/status.ts";
-import type { GuardEnvironment } from "./environment.ts";
+import type { Store } from "../ledger/store.ts";
 import type { PreparedCall } from "./prepare.ts";
 
 /**
@@ -15,15 +15,18 @@ import type { PreparedCall } from "./prepare.ts";
  * @throws {NeverTwiceError} INTENT_UNSETTLED while the old outcome is open, INTENT_INVALID when there
  * is no such intent or another one replaced it.
  */
-export async function recordIntent(env: GuardEnvironment, call: PreparedCall): Promise<void> {
+export async function recordIntent(
+  store: Pick<Store, "read" | "recordIntent">,
+  call: PreparedCall,
+): Promise<void> {
   const { supersedes } = call.context;
   if (supersedes === undefined) return;
   const { tenant } = call;
   const { key, reason } = supersedes;
   const detail = JSON.stringify({ supersededBy: call.key, reason });
   const params = { tenant, key, supersededBy: call.key, detail };
-  if ((await env.store.recordIntent(params)) !== undefined) return;
-  const old = await env.store.read({ tenant, key });
+  if ((await store.recordIntent(params)) !== undefined) return;
+  const old = await store.read({ tenant, key });
   throw refusal(key, old);
 }
 

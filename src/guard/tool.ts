@@ -81,6 +81,24 @@ export interface LookAlikeRule<Field extends string> {
   readonly fields?: readonly Field[];
 }
 
+/** A proved effect, for who undoes it. */
+export interface ProvedEffect<Args = Fields, Result = unknown> {
+  readonly tenant: string;
+  readonly key: string;
+  /** The stored business arguments. */
+  readonly arguments: Args;
+  /** The stored result; undefined when it could not be stored. */
+  readonly result: Result | undefined;
+  readonly providerId: string | null;
+}
+
+/** How an effect is undone: by another guarded tool, as an intent of its own (R30). */
+export interface Compensation<Args = Fields, Result = unknown> {
+  readonly tool: Tool;
+  /** The arguments of the tool that undoes. */
+  readonly arguments: (effect: ProvedEffect<Args, Result>) => unknown;
+}
+
 /** Declared business arguments: names, or names with a normaliser (`true` for none). */
 export type BusinessArguments<Args, Field extends FieldName<Args>> =
   | readonly [Field, ...Field[]]
@@ -103,6 +121,8 @@ export interface GuardedTool<
   readonly businessArguments: BusinessArguments<Args, Field>;
   readonly contract: Contract<Readonly<Pick<Args, Field>>, Result>;
   readonly lookAlike?: LookAlikeRule<NoInfer<Field>>;
+  /** How to undo it. */
+  readonly compensation?: Compensation<Readonly<Pick<Args, NoInfer<Field>>>, NoInfer<Result>>;
   /** Gets the business arguments, frozen: on a resend exactly those of the first request (R17). */
   readonly execute: (
     args: Readonly<Pick<Args, NoInfer<Field>>>,
@@ -130,6 +150,7 @@ export interface GuardedParts {
   readonly contract: Contract<unknown, unknown>;
   readonly terms: Terms;
   readonly lookAlike: LookAlikeRule<string> | null;
+  readonly compensation: Compensation | null;
   intent(source: IntentSource<Fields>): Intent;
 }
 

@@ -119,7 +119,11 @@ it("migrate makes a file or a schema once, and --print gives a DBA the SQL that 
     runJson(["migrate", "--store", made]),
     runCli(["migrate", "--print", "--store", printed]),
   ]);
-  expect(first.document).toEqual({ store: made, applied: ["0001-ledger"], schemaVersion: 1 });
+  expect(first.document).toEqual({
+    store: made,
+    applied: ["0001-ledger", "0002-effects"],
+    schemaVersion: 2,
+  });
   const database = new Database(printed);
   database.exec(sql.stdout);
   expect(schemaOfFile(database)).toEqual(schemaOfFile(new Database(made, { readonly: true })));
@@ -152,7 +156,10 @@ it.skipIf(inject("postgresUrl") === null)("migrate does the same on PostgreSQL",
       migrate(),
       migrate("--print", "--schema", "by_hand"),
     ]);
-    expect(made.document).toMatchObject({ schema: "nevertwice", applied: ["0001-ledger"] });
+    expect(made.document).toMatchObject({
+      schema: "nevertwice",
+      applied: ["0001-ledger", "0002-effects"],
+    });
     await client.query((printed.document as { sql: string }).sql);
     const described = async (schema: string): Promise<unknown[]> => {
       const sql =

@@ -62,10 +62,12 @@ describe("the dialects", () => {
   });
 
   it.each(names)("%s is used by the stores", (name) => {
-    const source = textOf("shared/sql-store.ts");
+    const source = ["sql-store", "sql-events", "sql-runs"]
+      .map((file) => textOf(`shared/${file}.ts`))
+      .join("");
     const known = textOf("shared/statement.ts");
     expect(known).toContain(`| "${name}"`);
-    expect(source).toMatch(new RegExp(`(run|#run\\w*|coalesce)\\(\\s*"${name}"`));
+    expect(source).toMatch(new RegExp(`(run|#run\\w*|coalesce|one|many|\\w+Of)\\(\\s*"${name}"`));
   });
 });
 

@@ -27,6 +27,10 @@ export async function passThroughGuard(_options: GuardOptions): Promise<Guard> {
         attempts: 1,
       } as unknown as Outcome<never>;
     },
+    identify: async (_tool, _args, context) => {
+      const key = randomUUID();
+      return { tenant: context.tenant, key, fingerprint: key };
+    },
     resolve: () => Promise.reject(new Error("nothing to resolve")),
     sweep: async () => [],
     keepSweeping: async () => {},

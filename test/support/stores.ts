@@ -8,7 +8,7 @@ import Database from "better-sqlite3";
 import pg from "pg";
 import { afterAll, beforeAll, describe, inject } from "vitest";
 import { sha256Hex } from "../../src/base/canonical-json.ts";
-import type { Store } from "../../src/ledger/store.ts";
+import type { EffectStore } from "../../src/ledger/transaction.ts";
 import { PostgresStore } from "../../src/stores/postgres/index.ts";
 import { SqliteStore } from "../../src/stores/sqlite/index.ts";
 import { type PostgresDatabase, createDatabase } from "./postgres-database.ts";
@@ -28,12 +28,12 @@ export class TestClock {
 
 export interface OpenStore {
   readonly kind: StoreKind;
-  readonly store: Store;
+  readonly store: EffectStore;
   /** `file` for SQLite, a URL for PostgreSQL: what a second process needs to open the same store. */
   readonly location: string;
   readonly schema: string;
   /** Another store object on the same database, with its own connection. */
-  again(options?: OpenOptions): Promise<Store>;
+  again(options?: OpenOptions): Promise<EffectStore>;
   /** Runs SQL past the store, to set up what can't be had through it. */
   sql(text: string): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
@@ -99,7 +99,7 @@ export async function openSqlite(options: OpenOptions = {}): Promise<OpenStore> 
     connections.push(connection);
     return connection;
   };
-  const again = async (more: OpenOptions = options): Promise<Store> =>
+  const again = async (more: OpenOptions = options): Promise<EffectStore> =>
     new SqliteStore(connect(), clockOf(more));
   const store = await again();
   await store.migrate();
@@ -128,7 +128,7 @@ export async function openSqlite(options: OpenOptions = {}): Promise<OpenStore> 
 export async function openPostgres(url: string, options: OpenOptions = {}): Promise<OpenStore> {
   const schema = `t_${Math.random().toString(36).slice(2, 12)}`;
   const pools: pg.Pool[] = [];
-  const again = async (more: OpenOptions = options): Promise<Store> => {
+  const again = async (more: OpenOptions = options): Promise<EffectStore> => {
     const pool = new pg.Pool({ connectionString: url, max: more.poolSize ?? 4 });
     pools.push(pool);
     return new PostgresStore(pool, { schema, ...clockOf(more) });

@@ -226,7 +226,14 @@ describe("what a tool is given", () => {
     expectTypeOf<keyof Source>().toEqualTypeOf<"args" | "trusted">();
     expectTypeOf<Source["args"]>().toEqualTypeOf<RefundArguments>();
     expectTypeOf<keyof RunContext>().toEqualTypeOf<
-      "tenant" | "workflowId" | "stepId" | "trusted" | "signal" | "onInProgress" | "supersedes"
+      | "tenant"
+      | "workflowId"
+      | "stepId"
+      | "trusted"
+      | "signal"
+      | "onInProgress"
+      | "supersedes"
+      | "compensates"
     >();
   });
 

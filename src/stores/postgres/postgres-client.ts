@@ -5,15 +5,15 @@
  */
 
 /** A pool, handed in by the user. */
-export interface PostgresPool {
-  connect(): Promise<PostgresClient>;
+export interface PostgresPool<Client extends PostgresClient = PostgresClient> {
+  connect(): Promise<Client>;
   /** Where connections that nobody is using report that they broke. */
   on?(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** A connection, borrowed for one statement. */
+/** A connection, borrowed for one statement or one transaction. */
 export interface PostgresClient {
-  query(query: PostgresQuery): Promise<{ rows: unknown[] }>;
+  query(query: PostgresQuery): Promise<{ rows: unknown[]; command?: string }>;
   /** With an error the connection is closed and not used again. */
   release(error?: Error | boolean): void;
   on(event: "notice", listener: (notice: PostgresNotice) => void): unknown;

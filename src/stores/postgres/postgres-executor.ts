@@ -6,7 +6,14 @@
  */
 import { NeverTwiceError } from "../../base/errors.ts";
 import { type Runtime, pause, startTimer } from "../../base/runtime.ts";
-import type { SqlExecutor, SqlParams, SqlRow, StatementName } from "../shared/statement.ts";
+import { refuseInside, runInside } from "../shared/open-transaction.ts";
+import type {
+  SqlExecutor,
+  SqlParams,
+  SqlRow,
+  SqlStatements,
+  StatementName,
+} from "../shared/statement.ts";
 import { type StoreTrouble, storeError } from "../shared/store-error.ts";
 import type {
   PostgresClient,
@@ -32,17 +39,41 @@ const transient = new Set(["40001", "40P01", "55P03"]);
 const maxTries = 15;
 
 /** Compiles statements on first use. */
-export function createPostgresExecutor(
-  pool: PostgresPool,
+export function createPostgresExecutor<Client extends PostgresClient>(
+  pool: PostgresPool<Client>,
   options: PostgresExecutorOptions,
-): SqlExecutor {
+): SqlExecutor<Client> {
   const builders = new Map<StatementName, QueryBuilder>();
   const builderOf = (name: StatementName): QueryBuilder => {
     const builder = builders.get(name) ?? compile(name, options);
     builders.set(name, builder);
     return builder;
   };
-  return { run: (name, params) => runWithRetry(pool, builderOf(name)(params), options) };
+  const statementsOn = (client: Client): SqlStatements => ({
+    run: async (name, params) => {
+      try {
+        return (await client.query(builderOf(name)(params))).rows as SqlRow[];
+      } catch (error) {
+        throw toStoreError(error);
+      }
+    },
+  });
+  return {
+    run: async (name, params) => {
+      refuseInside(pool);
+      return withRetry(options, toStoreError, () =>
+        runOnce(pool, builderOf(name)(params), options),
+      );
+    },
+    transaction: async (work) => {
+      refuseInside(pool);
+      return withRetry(options, toTransactionError, () =>
+        inTransaction(pool, options, (client) =>
+          runInside(pool, () => work(statementsOn(client), client)),
+        ),
+      );
+    },
+  };
 }
 
 type QueryBuilder = (params: SqlParams) => PostgresQuery;
@@ -67,19 +98,81 @@ function compile(name: StatementName, options: PostgresExecutorOptions): QueryBu
   });
 }
 
-async function runWithRetry(
-  pool: PostgresPool,
-  query: PostgresQuery,
+/** A deadlock or a conflict wrote nothing, so the same is tried again. */
+async function withRetry<T>(
   options: PostgresExecutorOptions,
-): Promise<readonly SqlRow[]> {
+  toError: (error: unknown) => unknown,
+  work: () => Promise<T>,
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await runOnce(pool, query, options);
+      return await work();
     } catch (error) {
-      if (!transient.has(sqlState(error)) || tries === maxTries) throw toStoreError(error);
+      if (!isTransient(error) || tries === maxTries) throw toError(error);
       await pause(options.runtime, Math.min(2 ** tries, 100));
     }
   }
+}
+
+/** The state may be wrapped: our errors carry the driver's, and a user's may too. */
+function isTransient(error: unknown): boolean {
+  const cause = (error as { cause?: unknown } | null | undefined)?.cause;
+  return transient.has(sqlState(error)) || (cause !== undefined && isTransient(cause));
+}
+
+/** What the work itself throws is the user's; what the connection throws is told in our words. */
+function toTransactionError(error: unknown): unknown {
+  return error instanceof WorkError ? error.cause : toStoreError(error);
+}
+
+class WorkError extends Error {
+  /** True: the server answered the rollback, so the connection is well. */
+  rolledBack = false;
+}
+
+async function inTransaction<Client extends PostgresClient, T>(
+  pool: PostgresPool<Client>,
+  options: PostgresExecutorOptions,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const warnings: string[] = [];
+  const result = await withClient(pool, options, async (client) => {
+    // Whatever the role's default, the statements are written for it.
+    await client.query({ text: "begin isolation level read committed", values: [] });
+    const done = await rollingBack(client, work);
+    const { command } = await listening(client, warnings, () =>
+      client.query({ text: "commit", values: [] }),
+    );
+    // PostgreSQL answers ROLLBACK, and no error, when a statement's error was swallowed in there.
+    if (command === "ROLLBACK") throw swallowedError();
+    return done;
+  });
+  if (warnings.length > 0) throw notReplicated(warnings);
+  return result;
+}
+
+async function rollingBack<Client extends PostgresClient, T>(
+  client: Client,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(client);
+  } catch (error) {
+    const thrown = new WorkError("the work in a transaction threw", { cause: error });
+    await client.query({ text: "rollback", values: [] }).then(
+      () => (thrown.rolledBack = true),
+      // Without an answer the connection is closed, and the server rolls back by itself.
+      () => false,
+    );
+    throw thrown;
+  }
+}
+
+function swallowedError(): NeverTwiceError {
+  return new NeverTwiceError(
+    "TRANSACTION_ABORTED",
+    "A statement in the transaction went wrong and its error was swallowed, so PostgreSQL rolled everything back: nothing of it is recorded. The same call is safe once the statement is mended.",
+  );
 }
 
 async function runOnce(
@@ -88,19 +181,31 @@ async function runOnce(
   options: PostgresExecutorOptions,
 ): Promise<readonly SqlRow[]> {
   const warnings: string[] = [];
-  const rows = await withClient(pool, options, async (client) => {
-    const listen = (notice: PostgresNotice): void => {
-      if (notice.code === "01000") warnings.push(notice.message ?? "");
-    };
-    client.on("notice", listen);
-    try {
-      return (await client.query(query)).rows as SqlRow[];
-    } finally {
-      client.off("notice", listen);
-    }
-  });
+  const rows = await withClient(
+    pool,
+    options,
+    async (client) =>
+      (await listening(client, warnings, () => client.query(query))).rows as SqlRow[],
+  );
   if (warnings.length > 0) throw notReplicated(warnings);
   return rows;
+}
+
+/** Collects the server's warnings while something runs. */
+async function listening<T>(
+  client: PostgresClient,
+  warnings: string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const listen = (notice: PostgresNotice): void => {
+    if (notice.code === "01000") warnings.push(notice.message ?? "");
+  };
+  client.on("notice", listen);
+  try {
+    return await work();
+  } finally {
+    client.off("notice", listen);
+  }
 }
 
 /**
@@ -108,10 +213,10 @@ async function runOnce(
  * `statement_timeout` doesn't cover the wait for a standby. A connection that exceeds it is closed, and
  * its outcome is unknown.
  */
-export async function withClient<T>(
-  pool: PostgresPool,
+export async function withClient<Client extends PostgresClient, T>(
+  pool: PostgresPool<Client>,
   options: Pick<PostgresExecutorOptions, "runtime" | "statementTimeoutMs">,
-  work: (client: PostgresClient) => Promise<T>,
+  work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const timer = startTimer(options.runtime, options.statementTimeoutMs);
   const limit = timer.rung.then((): never => {
@@ -125,7 +230,10 @@ export async function withClient<T>(
   }
 }
 
-async function connectWithin(pool: PostgresPool, limit: Promise<never>): Promise<PostgresClient> {
+async function connectWithin<Client extends PostgresClient>(
+  pool: PostgresPool<Client>,
+  limit: Promise<never>,
+): Promise<Client> {
   const connecting = pool.connect();
   try {
     return await Promise.race([connecting, limit]);
@@ -146,8 +254,11 @@ async function useClient<T>(client: PostgresClient, work: () => Promise<T>): Pro
     broken = false;
     return result;
   } catch (error) {
-    // An error that carries an SQLSTATE came from a server that is well; any other spoils the connection.
-    broken = sqlState(error) === "" || sqlState(error).startsWith("57P");
+    // An error that carries an SQLSTATE came from a server that is well, and so did the answer to a
+    // rollback; any other error spoils the connection.
+    const state = sqlState(error);
+    broken =
+      error instanceof WorkError ? !error.rolledBack : state === "" || state.startsWith("57P");
     throw error;
   } finally {
     client.off("error", ignore);

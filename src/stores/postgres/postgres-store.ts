@@ -51,11 +51,13 @@ const migrationLock = 0x6e74_7769;
  * const store = new PostgresStore(new Pool({ connectionString }));
  * await store.migrate();
  */
-export class PostgresStore extends SqlStore {
-  readonly #pool: PostgresPool;
+export class PostgresStore<
+  Client extends PostgresClient = PostgresClient,
+> extends SqlStore<Client> {
+  readonly #pool: PostgresPool<Client>;
   readonly #options: PostgresExecutorOptions;
 
-  constructor(pool: PostgresPool, options: PostgresStoreOptions = {}) {
+  constructor(pool: PostgresPool<Client>, options: PostgresStoreOptions = {}) {
     const executorOptions: PostgresExecutorOptions = {
       schema: checkedSchema(options.schema ?? "nevertwice"),
       runtime: options.runtime ?? systemRuntime,

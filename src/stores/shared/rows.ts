@@ -71,14 +71,14 @@ export function count(value: unknown): number {
   return typeof value === "number" || typeof value === "bigint" ? Number(value) : Number.NaN;
 }
 
-function countOrNull(value: unknown): number | null {
+export function countOrNull(value: unknown): number | null {
   return value === null || value === undefined ? null : count(value);
 }
 
-function text(value: unknown): string {
+export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function textOrNull(value: unknown): string | null {
+export function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }

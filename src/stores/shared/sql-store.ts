@@ -7,22 +7,35 @@
 import { assert } from "../../base/errors.ts";
 import type { JournalLine } from "../../ledger/journal.ts";
 import type { OperationRecord } from "../../ledger/record.ts";
+import type { Inbox, Outbox } from "../../ledger/events.ts";
+import type { Runs } from "../../ledger/runs.ts";
 import type * as port from "../../ledger/store.ts";
+import type { EffectStore, Transaction } from "../../ledger/transaction.ts";
 import { Coalescer } from "./coalescer.ts";
 import { isRejectedStatement } from "./store-error.ts";
 import { count, toJournalLine, toRecord } from "./rows.ts";
-import type { SqlExecutor, SqlParams, SqlValue, StatementName } from "./statement.ts";
+import { toSqlParams } from "./parameters.ts";
+import { inboxOver, outboxOver } from "./sql-events.ts";
+import { runsOver } from "./sql-runs.ts";
+import { transactionOver } from "./sql-transaction.ts";
+import type { SqlExecutor, StatementName } from "./statement.ts";
 
 const maxBatch = 256;
 
-/** A store over an executor of single statements. */
-export abstract class SqlStore implements port.Store {
-  readonly #executor: SqlExecutor;
+/** A store over an executor. */
+export abstract class SqlStore<Driver> implements EffectStore<Driver> {
+  readonly inbox: Inbox;
+  readonly outbox: Outbox;
+  readonly runs: Runs;
+  readonly #executor: SqlExecutor<Driver>;
   readonly #claims: Coalescer<port.ClaimParams, OperationRecord>;
   readonly #completions: Coalescer<port.CompleteParams, OperationRecord>;
 
-  constructor(executor: SqlExecutor, defer: (flush: () => void) => void) {
+  constructor(executor: SqlExecutor<Driver>, defer: (flush: () => void) => void) {
     this.#executor = executor;
+    this.inbox = inboxOver(executor);
+    this.outbox = outboxOver(executor);
+    this.runs = runsOver(executor);
     const nameOf = (id: port.OperationId): string => `${id.tenant}\n${id.key}`;
     const coalesce = <Item extends port.OperationId & object>(
       name: StatementName,
@@ -40,6 +53,12 @@ export abstract class SqlStore implements port.Store {
 
   abstract migrate(): Promise<port.MigrationReport>;
   abstract inspect(): Promise<port.StoreInspection>;
+
+  transaction<T>(work: (tx: Transaction<Driver>) => Promise<T> | T): Promise<T> {
+    return this.#executor.transaction((statements, driver) =>
+      work(transactionOver(statements, driver)),
+    );
+  }
 
   async claim(params: port.ClaimParams): Promise<OperationRecord> {
     const record = await this.#claims.add(params);
@@ -141,27 +160,4 @@ export abstract class SqlStore implements port.Store {
     assert(more.length === 0, `${name} touches one row at most`);
     return record;
   }
-}
-
-/** `leaseMs: 5` becomes `lease_ms: 5`. */
-function toSqlParams(params: object): SqlParams {
-  const bound: Record<string, SqlValue> = {};
-  for (const [name, value] of Object.entries(params)) bound[toSqlName(name)] = toSqlValue(value);
-  return bound;
-}
-
-const sqlNames = new Map<string, string>();
-
-function toSqlName(name: string): string {
-  const known = sqlNames.get(name);
-  if (known !== undefined) return known;
-  const made = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  sqlNames.set(name, made);
-  return made;
-}
-
-/** True becomes 1, for SQLite has no truth values; spans become whole milliseconds. */
-function toSqlValue(value: unknown): SqlValue {
-  if (typeof value === "boolean") return Number(value);
-  return typeof value === "number" ? Math.round(value) : (value as SqlValue);
 }

@@ -7,6 +7,10 @@
 
 /** Every statement; both dialects have the same names and parameters, held by a test. */
 export type StatementName =
+  | "approval-decide"
+  | "approval-list"
+  | "approval-open"
+  | "approval-read"
   | "arm"
   | "claim"
   | "complete"
@@ -15,8 +19,25 @@ export type StatementName =
   | "fail"
   | "find-due"
   | "find-look-alikes"
+  | "inbox-discard"
+  | "inbox-due"
+  | "inbox-fail"
+  | "inbox-list"
+  | "inbox-purge"
+  | "inbox-read"
+  | "inbox-receive"
+  | "inbox-redrive"
   | "list"
   | "mark-unknown"
+  | "outbox-claim"
+  | "outbox-discard"
+  | "outbox-emit"
+  | "outbox-fail"
+  | "outbox-list"
+  | "outbox-next"
+  | "outbox-publish"
+  | "outbox-purge"
+  | "outbox-redrive"
   | "purge"
   | "read"
   | "read-journal"
@@ -25,6 +46,19 @@ export type StatementName =
   | "release"
   | "renew"
   | "resolve"
+  | "run-claim"
+  | "run-list"
+  | "run-next"
+  | "run-purge"
+  | "run-read"
+  | "run-renew"
+  | "run-retry"
+  | "run-settle"
+  | "run-start"
+  | "run-suspend"
+  | "run-wake"
+  | "step-list"
+  | "step-record"
   | "take-over";
 
 /** What may be bound to a parameter. */
@@ -41,7 +75,13 @@ export interface Migration {
   readonly text: string;
 }
 
-/** Runs single statements; each is a transaction of its own. */
-export interface SqlExecutor {
+/** Runs single statements. */
+export interface SqlStatements {
   run(name: StatementName, params: SqlParams): Promise<readonly SqlRow[]>;
+}
+
+/** Runs single statements, each a transaction of its own, and transactions of several. */
+export interface SqlExecutor<Driver> extends SqlStatements {
+  /** Commits after the work, or rolls back what it did and throws its error on. */
+  transaction<T>(work: (statements: SqlStatements, driver: Driver) => Promise<T> | T): Promise<T>;
 }

@@ -5,18 +5,37 @@
  * @module
  */
 import { type Runtime, pause } from "../../base/runtime.ts";
-import type { SqlExecutor, SqlParams, SqlRow, StatementName } from "../shared/statement.ts";
+import { refuseInside, runInside } from "../shared/open-transaction.ts";
+import type {
+  SqlExecutor,
+  SqlParams,
+  SqlRow,
+  SqlStatements,
+  StatementName,
+} from "../shared/statement.ts";
 import { storeError } from "../shared/store-error.ts";
 import { statements } from "./sql.generated.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
+import { gateOf } from "./transaction-gate.ts";
 
 const readOnly = new Set<StatementName>([
+  "approval-list",
+  "approval-read",
   "count-purgeable",
   "find-due",
   "find-look-alikes",
+  "inbox-due",
+  "inbox-list",
+  "inbox-read",
   "list",
+  "outbox-list",
+  "outbox-next",
   "read",
   "read-journal",
+  "run-list",
+  "run-next",
+  "run-read",
+  "step-list",
 ]);
 
 /** Options of {@link createSqliteExecutor}. */
@@ -31,17 +50,40 @@ export interface SqliteExecutorOptions {
 type Runner = (params: SqlParams) => readonly SqlRow[];
 
 /** Prepares statements on first use. */
-export function createSqliteExecutor(
-  database: SqliteDatabase,
+export function createSqliteExecutor<Database extends SqliteDatabase>(
+  database: Database,
   options: SqliteExecutorOptions,
-): SqlExecutor {
+): SqlExecutor<Database> {
   const runners = new Map<StatementName, Runner>();
   const runnerOf = (name: StatementName): Runner => {
     const runner = runners.get(name) ?? prepareRunner(database, name, options.clock);
     runners.set(name, runner);
     return runner;
   };
-  return { run: (name, params) => withBusyRetry(() => runnerOf(name)(params), options) };
+  const runAlone = (name: StatementName, params: SqlParams): readonly SqlRow[] =>
+    readOnly.has(name)
+      ? runnerOf(name)(params)
+      : immediately(database, () => runnerOf(name)(params));
+  const openStatements: SqlStatements = {
+    run: async (name, params) => {
+      try {
+        return runnerOf(name)(params);
+      } catch (error) {
+        throw toStoreError(error);
+      }
+    },
+  };
+  return {
+    run: async (name, params) => {
+      refuseInside(database);
+      return withBusyRetry(database, () => runAlone(name, params), options);
+    },
+    transaction: async (work) => {
+      refuseInside(database);
+      await withBusyRetry(database, () => begin(database), options);
+      return endingTransaction(database, () => work(openStatements, database));
+    },
+  };
 }
 
 function prepareRunner(
@@ -58,8 +100,37 @@ function prepareRunner(
     if (clock !== undefined && text.includes(":now")) bound["now_ms"] = Math.trunc(clock());
     return bound;
   };
-  const run: Runner = (params) => prepared.all(bind(params)) as SqlRow[];
-  return readOnly.has(name) ? run : (params) => immediately(database, () => run(params));
+  return (params) => prepared.all(bind(params)) as SqlRow[];
+}
+
+function begin(database: SqliteDatabase): void {
+  database.exec("BEGIN IMMEDIATE");
+  gateOf(database).hold();
+}
+
+/** Commits after the work, or rolls back; either way the connection is free again. */
+async function endingTransaction<T>(
+  database: SqliteDatabase,
+  work: () => Promise<T> | T,
+): Promise<T> {
+  try {
+    const result = await runInside(database, work);
+    commit(database);
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  } finally {
+    gateOf(database).release();
+  }
+}
+
+function commit(database: SqliteDatabase): void {
+  try {
+    database.exec("COMMIT");
+  } catch (error) {
+    throw toStoreError(error);
+  }
 }
 
 /** Runs the work between BEGIN IMMEDIATE and COMMIT. */
@@ -83,19 +154,34 @@ function rollBack(database: SqliteDatabase): void {
   }
 }
 
-/** The driver waits `busy_timeout` itself; beyond it the whole transaction is tried again (case 38). */
-export async function withBusyRetry<T>(work: () => T, options: SqliteExecutorOptions): Promise<T> {
+/**
+ * The driver waits `busy_timeout` itself; beyond it the whole transaction is tried again (case 38).
+ * An open transaction of this process on the same connection is waited for like another process's.
+ */
+export async function withBusyRetry<T>(
+  database: SqliteDatabase,
+  work: () => T,
+  options: SqliteExecutorOptions,
+): Promise<T> {
+  const gate = gateOf(database);
   const startedAtMs = options.runtime.monotonicMs();
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
     try {
+      if (gate.released !== undefined) throw heldByTransaction;
       return work();
     } catch (error) {
       const spentMs = options.runtime.monotonicMs() - startedAtMs;
       if (!isBusy(error) || spentMs > options.busyRetryMs) throw toStoreError(error);
-      await pause(options.runtime, waitMs);
+      const waiting = pause(options.runtime, waitMs);
+      await (gate.released === undefined ? waiting : Promise.race([gate.released, waiting]));
     }
   }
 }
+
+const heldByTransaction = Object.assign(
+  new Error("a transaction of this process is open on the connection"),
+  { code: "SQLITE_BUSY" },
+);
 
 function isBusy(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };

@@ -44,11 +44,13 @@ export interface SqliteStoreOptions {
  * const store = new SqliteStore(new Database("nevertwice.sqlite"));
  * await store.migrate();
  */
-export class SqliteStore extends SqlStore {
-  readonly #database: SqliteDatabase;
+export class SqliteStore<
+  Database extends SqliteDatabase = SqliteDatabase,
+> extends SqlStore<Database> {
+  readonly #database: Database;
   readonly #options: SqliteExecutorOptions;
 
-  constructor(database: SqliteDatabase, options: SqliteStoreOptions = {}) {
+  constructor(database: Database, options: SqliteStoreOptions = {}) {
     const executorOptions: SqliteExecutorOptions = {
       runtime: options.runtime ?? systemRuntime,
       clock: options.clock,
@@ -64,6 +66,7 @@ export class SqliteStore extends SqlStore {
 
   async migrate(): Promise<MigrationReport> {
     const applied = await withBusyRetry(
+      this.#database,
       () => immediately(this.#database, () => this.#apply()),
       this.#options,
     );
@@ -89,7 +92,7 @@ export class SqliteStore extends SqlStore {
   }
 
   async inspect(): Promise<StoreInspection> {
-    return withBusyRetry(() => this.#inspect(), this.#options);
+    return withBusyRetry(this.#database, () => this.#inspect(), this.#options);
   }
 
   #inspect(): StoreInspection {

@@ -1,0 +1,95 @@
+/**
+ * The recorded steps of a run, and whether the flow's code still takes them. Pure.
+ *
+ * @module
+ */
+import { NeverTwiceError } from "../base/errors.ts";
+import type { StepKind, StepRecord } from "../ledger/runs.ts";
+
+/** Where a step stands when the flow's code comes to it. */
+export interface Visit {
+  readonly position: number;
+  /** Another step is under way. */
+  readonly concurrent: boolean;
+  readonly recorded: StepRecord | undefined;
+}
+
+/** What of the run is recorded, and which of it the code has come to in this pass. */
+export class StepLog {
+  readonly #run: string;
+  readonly #recorded: ReadonlyMap<string, StepRecord>;
+  readonly #visited = new Set<string>();
+  #nextPosition: number;
+  #open = 0;
+
+  constructor(run: string, steps: readonly StepRecord[]) {
+    this.#run = run;
+    this.#recorded = new Map(steps.map((step) => [step.name, step]));
+    this.#nextPosition = Math.max(0, ...steps.map(({ position }) => position + 1));
+  }
+
+  get steps(): readonly StepRecord[] {
+    return [...this.#recorded.values()];
+  }
+
+  /**
+   * Comes to a step.
+   *
+   * @throws {NeverTwiceError} STEP_INVALID for a name that this run has already, FLOW_CHANGED when
+   * the record holds another kind of step there, or steps that should have come before.
+   */
+  visit(name: string, kind: StepKind): Visit {
+    if (this.#visited.has(name)) throw this.#nameTaken(name);
+    const recorded = this.#recorded.get(name);
+    if (recorded !== undefined && recorded.kind !== kind) {
+      throw this.changed(`the step "${name}" is recorded as ${recorded.kind} and is ${kind} now`);
+    }
+    const concurrent = this.#open > 0;
+    const skipped = this.#skipped(recorded, concurrent);
+    if (skipped !== undefined) {
+      throw this.changed(`"${skipped.name}" is recorded next, and the code comes to "${name}"`);
+    }
+    this.#visited.add(name);
+    this.#open += 1;
+    return { position: recorded?.position ?? this.#nextPosition++, concurrent, recorded };
+  }
+
+  /** A visited step is over. */
+  leave(): void {
+    this.#open -= 1;
+  }
+
+  /** @throws {NeverTwiceError} FLOW_CHANGED when the code ended without coming to a recorded step. */
+  checkComplete(): void {
+    const missed = this.steps.find((step) => !this.#visited.has(step.name));
+    if (missed !== undefined) {
+      throw this.changed(`"${missed.name}" is recorded, and the code ends without coming to it`);
+    }
+  }
+
+  changed(how: string): NeverTwiceError {
+    return new NeverTwiceError(
+      "FLOW_CHANGED",
+      `The flow's code has changed since the run ${this.#run} began: ${how}. The run did not go on, and nothing new was sent. ` +
+        "Register the code that it began with under its version, and the new code under a higher one.",
+      { details: { run: this.#run } },
+    );
+  }
+
+  /** A recorded step that this one jumps over. Steps that ran beside others may come in any order. */
+  #skipped(recorded: StepRecord | undefined, concurrent: boolean): StepRecord | undefined {
+    if (concurrent || recorded?.concurrent === true) return undefined;
+    const end = recorded?.position ?? Number.POSITIVE_INFINITY;
+    return this.steps.find(
+      (step) => step.position < end && !step.concurrent && !this.#visited.has(step.name),
+    );
+  }
+
+  #nameTaken(name: string): NeverTwiceError {
+    return new NeverTwiceError(
+      "STEP_INVALID",
+      `The run ${this.#run} comes to a second step called "${name}". A step is recorded under its name: give each its own, e.g. with what it is about.`,
+      { details: { run: this.#run, step: name } },
+    );
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * What a step recorded, as JSON text: a value, undefined, or the error that it ended with.
+ *
+ * @module
+ */
+import { canonicalJson } from "../base/canonical-json.ts";
+import { type ErrorCode, NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
+import { toPlainJson } from "../base/plain-json.ts";
+
+type StoredStep =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "undefined" }
+  | {
+      readonly kind: "error";
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly key?: string;
+      readonly details: Readonly<Record<string, unknown>>;
+    };
+
+/** @throws {NeverTwiceError} STEP_INVALID when the value is not plain JSON. */
+export function storeValue(step: string, value: unknown): string {
+  if (value === undefined) return JSON.stringify({ kind: "undefined" } satisfies StoredStep);
+  try {
+    return canonicalJson({ kind: "value", value });
+  } catch (error) {
+    if (!isNeverTwiceError(error, "UNSUPPORTED_ARGUMENT")) throw error;
+    const { path, reason } = error.details as { path: string; reason: string };
+    const at = path.replace(/^\$\.value/, "$");
+    throw new NeverTwiceError(
+      "STEP_INVALID",
+      `The step "${step}" can't be recorded: only plain JSON can be, but ${at} is ${reason}. Nothing that depends on it was run.`,
+      { details: { step, path: at, reason } },
+    );
+  }
+}
+
+/** For the outcomes that stand for good. */
+export function storeFailure(error: NeverTwiceError): string {
+  const { code, message, key, details } = error;
+  return JSON.stringify({ kind: "error", code, message, key, details } satisfies {
+    [Part in keyof Extract<StoredStep, { kind: "error" }>]: unknown;
+  });
+}
+
+/** The value, deeply frozen; a recorded error is thrown again. */
+export function readValue(text: string): unknown {
+  const stored = JSON.parse(text) as StoredStep;
+  if (stored.kind === "undefined") return undefined;
+  if (stored.kind === "value") return toPlainJson(stored.value);
+  const { code, message, key, details } = stored;
+  throw new NeverTwiceError(code, message, { key, details });
+}
+
+/** True when the step ended with a value. */
+export function hasValue(text: string | null): boolean {
+  return text !== null && (JSON.parse(text) as StoredStep).kind !== "error";
+}

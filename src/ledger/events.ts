@@ -1,0 +1,166 @@
+/**
+ * The ports to the inbox and the outbox: events that come in, each handled once per consumer, and
+ * events that go out, each published at least once under the same id.
+ *
+ * @module
+ */
+
+/** `PENDING` waits to be handled, `DONE` is handled, `DEAD` failed too often and waits for a person. */
+export type InboxStatus = "PENDING" | "DONE" | "DEAD";
+
+/** Which event, for which consumer. */
+export interface InboxId {
+  readonly tenant: string;
+  readonly consumer: string;
+  /** Who made the event; ids are unique within it. */
+  readonly source: string;
+  readonly id: string;
+}
+
+/** A received event. Times are the database's, in milliseconds since 1970. */
+export interface InboxRecord extends InboxId {
+  readonly type: string;
+  readonly subject: string | null;
+  /** What the event tells, where producers give one fact two ids. Set once handled. */
+  readonly fact: string | null;
+  /** JSON of the event, kept until it is handled. */
+  readonly event: string | null;
+  readonly status: InboxStatus;
+  /** Of the delivery that handled it. */
+  readonly receipt: string;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly receivedAtMs: number;
+  readonly dueAtMs: number;
+  readonly settledAtMs: number | null;
+  readonly readAtMs: number;
+}
+
+export interface ReceiveParams extends InboxId {
+  readonly type: string;
+  readonly subject: string | null;
+  readonly fact: string | null;
+  readonly receipt: string;
+  readonly retentionMs: number;
+}
+
+export interface InboxFailParams extends InboxId {
+  readonly type: string;
+  readonly subject: string | null;
+  readonly event: string;
+  readonly error: string;
+  /** The event is DEAD when it failed that often. */
+  readonly poisonAfter: number;
+  readonly retryAfterMs: number;
+  readonly retentionMs: number;
+}
+
+export interface InboxListParams {
+  readonly tenant: string | null;
+  readonly consumer: string | null;
+  readonly status: InboxStatus | null;
+  readonly beforeReceivedAtMs: number | null;
+  readonly limit: number;
+}
+
+/** What of the inbox belongs into the transaction of the state change. */
+export interface InboxWriter {
+  /** The row, which is ours when the receipt is ours; undefined when another id told the same fact. */
+  receive(params: ReceiveParams): Promise<InboxRecord | undefined>;
+}
+
+export interface Inbox extends InboxWriter {
+  fail(params: InboxFailParams): Promise<InboxRecord | undefined>;
+  /** By id, else by fact. */
+  read(params: InboxId & { readonly fact: string | null }): Promise<InboxRecord | undefined>;
+  /** PENDING events of a consumer whose time has come, oldest first. */
+  due(params: {
+    readonly consumer: string;
+    readonly limit: number;
+  }): Promise<readonly InboxRecord[]>;
+  /** Newest first. */
+  list(params: InboxListParams): Promise<readonly InboxRecord[]>;
+  /** DEAD to PENDING. */
+  redrive(id: InboxId): Promise<InboxRecord | undefined>;
+  /** DEAD to DONE, unhandled. */
+  discard(id: InboxId): Promise<InboxRecord | undefined>;
+  purge(params: { readonly limit: number }): Promise<number>;
+}
+
+export type OutboxStatus = "PENDING" | "PUBLISHED" | "DEAD";
+
+/** Which event of the outbox. */
+export interface OutboxId {
+  readonly tenant: string;
+  readonly id: string;
+}
+
+/** An event to publish. Times are the database's, in milliseconds since 1970. */
+export interface OutboxRecord extends OutboxId {
+  /** Rises in the order in which events are written. */
+  readonly position: number;
+  readonly type: string;
+  /** Events of one subject leave in their order; null for no order. */
+  readonly subject: string | null;
+  /** JSON of the CloudEvent. */
+  readonly event: string;
+  readonly status: OutboxStatus;
+  readonly token: number;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly createdAtMs: number;
+  readonly dueAtMs: number;
+  readonly settledAtMs: number | null;
+  readonly readAtMs: number;
+}
+
+export interface EmitParams extends OutboxId {
+  readonly type: string;
+  readonly subject: string | null;
+  readonly event: string;
+  readonly retentionMs: number;
+}
+
+/** Which event, and the right to say what became of it. */
+export interface OutboxFence {
+  readonly position: number;
+  readonly token: number;
+}
+
+export interface OutboxFailParams extends OutboxFence {
+  readonly error: string;
+  readonly poisonAfter: number;
+  readonly retryAfterMs: number;
+}
+
+export interface OutboxListParams {
+  readonly tenant: string | null;
+  readonly status: OutboxStatus | null;
+  readonly beforePosition: number | null;
+  readonly limit: number;
+}
+
+/** What of the outbox belongs into the transaction of what the event tells of. */
+export interface OutboxWriter {
+  /** An id that is there already stays as it is. */
+  emit(params: EmitParams): Promise<OutboxRecord>;
+}
+
+export interface Outbox extends OutboxWriter {
+  /** Of each subject the first that waits and is due, leased. */
+  claim(params: {
+    readonly leaseMs: number;
+    readonly limit: number;
+  }): Promise<readonly OutboxRecord[]>;
+  publish(fence: OutboxFence): Promise<OutboxRecord | undefined>;
+  fail(params: OutboxFailParams): Promise<OutboxRecord | undefined>;
+  /** Milliseconds until the next event is due, not above zero when one is; undefined for none. */
+  nextDueInMs(): Promise<number | undefined>;
+  /** Newest first. */
+  list(params: OutboxListParams): Promise<readonly OutboxRecord[]>;
+  /** DEAD to PENDING. */
+  redrive(id: OutboxId): Promise<OutboxRecord | undefined>;
+  /** Deletes a DEAD event. */
+  discard(id: OutboxId): Promise<OutboxRecord | undefined>;
+  purge(params: { readonly limit: number }): Promise<number>;
+}

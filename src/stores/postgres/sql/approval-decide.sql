@@ -1,0 +1,13 @@
+-- Records a decision about exactly what was looked at and returns the approval.
+-- No row: it was decided, has expired (or, for EXPIRED, has not), or is another version or payload.
+-- Params: tenant, run_id, name, version, fingerprint, status, decided_by, why
+update :schema.approvals as a set
+  status = :status::text,
+  decided_by = :decided_by::text,
+  why = :why::text,
+  version = a.version + 1,
+  decided_at_ms = :now
+where a.tenant = :tenant::text and a.run_id = :run_id::text and a.name = :name::text
+  and a.version = :version::integer and a.fingerprint = :fingerprint::text and a.status = 'OPEN'
+  and (a.expires_at_ms <= :now) = (:status::text = 'EXPIRED')
+returning a.*, :now as read_at_ms

@@ -1,0 +1,9 @@
+-- Returns how long it is until the next run is due; below zero when one is.
+-- No row: none waits for a time.
+-- Params: flows (JSON array of objects: flow, version)
+select r.due_at_ms - :now as wait_ms
+from :schema.runs as r
+where r.due_at_ms is not null
+  and exists (select 1 from json_to_recordset(:flows::json) as f (flow text, version integer) where f.flow = r.flow and f.version = r.version)
+order by r.due_at_ms
+limit 1

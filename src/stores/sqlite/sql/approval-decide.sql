@@ -1,0 +1,13 @@
+-- Records a decision about exactly what was looked at and returns the approval.
+-- No row: it was decided, has expired (or, for EXPIRED, has not), or is another version or payload.
+-- Params: tenant, run_id, name, version, fingerprint, status, decided_by, why
+update nevertwice_approvals as a set
+  status = :status,
+  decided_by = :decided_by,
+  why = :why,
+  version = a.version + 1,
+  decided_at_ms = :now
+where a.tenant = :tenant and a.run_id = :run_id and a.name = :name
+  and a.version = :version and a.fingerprint = :fingerprint and a.status = 'OPEN'
+  and (a.expires_at_ms <= :now) = (:status = 'EXPIRED')
+returning *, :now as read_at_ms

@@ -1,0 +1,6 @@
+-- Lets a dead letter be published again and returns its row.
+-- No row: it is not dead.
+-- Params: tenant, id
+update nevertwice_outbox as o set status = 'PENDING', attempts = 0, due_at_ms = :now, settled_at_ms = null
+where o.tenant = :tenant and o.id = :id and o.status = 'DEAD'
+returning *, :now as read_at_ms
