@@ -5,6 +5,8 @@
  * @module
  */
 export { providerContracts } from "./contracts/index.ts";
+export { checkedAgeMs, isStale, staleAfterMs } from "./shared/checked-age.ts";
+export { type ProviderDeclaration, declareProvider } from "./shared/declare-provider.ts";
 export type {
   FactName,
   ProviderContract,

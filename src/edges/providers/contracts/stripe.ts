@@ -4,10 +4,12 @@
  * @module
  */
 import { days, hours } from "../../../base/duration.ts";
-import type { ProviderContract } from "../shared/provider-contract.ts";
+import { declareProvider } from "../shared/declare-provider.ts";
+
+const checkedOn = "2026-12-02";
 
 /** POST of the API v1. */
-export const stripeV1: ProviderContract = {
+export const stripeV1 = declareProvider({
   name: "stripe",
   title: "Stripe",
   covers: "every POST of the API v1: refunds, payment intents, transfers …",
@@ -15,10 +17,7 @@ export const stripeV1: ProviderContract = {
   key: {
     transport: "header",
     field: "Idempotency-Key",
-    shape: "uuid",
-    minLength: null,
     maxLength: 255,
-    charset: null,
     retentionMs: hours(24),
     scope: "account and mode or sandbox; the endpoint is compared",
     mismatch: { status: 400, code: "idempotency_error" },
@@ -32,7 +31,7 @@ export const stripeV1: ProviderContract = {
     by: "top-level lists (refunds by payment_intent or charge), matched by metadata",
     lagMs: 0,
   },
-  tag: { field: "metadata", maxLength: 500, charset: null },
+  tag: { field: "metadata", maxLength: 500 },
   sdkMintsKey: true,
   uncertain: ["key.scope"],
   sources: [
@@ -40,17 +39,17 @@ export const stripeV1: ProviderContract = {
     { url: "https://docs.stripe.com/error-low-level" },
     { url: "https://docs.stripe.com/metadata", asOf: "2025-03" },
   ],
-  checkedOn: "2026-12-02",
+  checkedOn,
   notes: [
     "A saved 500 is replayed for as long as the key is kept: the list decides, then a person.",
     "Not saved: parameters that don't validate, 401, 409, 429.",
     "The search API lags by up to a minute or more; it is not used.",
     "stripe-node sends once more after a closed connection, also with maxNetworkRetries 0.",
   ],
-};
+});
 
 /** POST and DELETE of the API v2. */
-export const stripeV2: ProviderContract = {
+export const stripeV2 = declareProvider({
   name: "stripe-v2",
   title: "Stripe API v2",
   covers: "every POST and DELETE of the API v2",
@@ -58,27 +57,19 @@ export const stripeV2: ProviderContract = {
   key: {
     transport: "header",
     field: "Idempotency-Key",
-    shape: "uuid",
-    minLength: null,
     maxLength: 255,
-    charset: null,
     retentionMs: days(30),
     scope: "API and account or sandbox",
-    mismatch: null,
-    inFlight: null,
     replay: { note: "the response of today, not the stored one" },
-    atomic: false,
     afterError: "re-executes",
-    replaysDeclines: false,
   },
-  lookUp: { by: "lists, matched by metadata; eventually consistent", lagMs: null },
-  tag: { field: "metadata", maxLength: 500, charset: null },
+  lookUp: { by: "lists, matched by metadata; eventually consistent" },
+  tag: { field: "metadata", maxLength: 500 },
   sdkMintsKey: true,
   uncertain: ["key.maxLength", "key.mismatch", "key.inFlight", "key.atomic", "lookUp.lagMs"],
   sources: [{ url: "https://docs.stripe.com/api-v2-overview", asOf: "2025-03" }],
-  checkedOn: "2026-12-02",
+  checkedOn,
   notes: [
     "Work that failed is run again under the same key; what can't succeed any more says why.",
-    "Another key is a new operation: an agent's own retry with a fresh key doubles.",
   ],
-};
+});

@@ -77,7 +77,7 @@ export interface ProviderTag {
 
 /** A fact that the sources leave in doubt: it is shown, and never leaned on. */
 export type FactName =
-  | `key.${"minLength" | "maxLength" | "charset" | "retentionMs" | "scope"}`
+  | `key.${"field" | "minLength" | "maxLength" | "charset" | "retentionMs" | "scope"}`
   | `key.${"mismatch" | "inFlight" | "replay" | "atomic" | "afterError" | "replaysDeclines"}`
   | "lookUp.by"
   | "lookUp.lagMs"
