@@ -63,10 +63,9 @@ const rules: ProviderRules = {
   refusal: (status) => ec2Error(status, codes[status] ?? "ServiceUnavailable"),
   look: (request, visible) => {
     const form = formOf(request);
-    const tokens = [...form]
-      .filter(([name]) => name.startsWith("Filter.1.Value"))
-      .map((each) => each[1]);
-    const shown = visible.filter(({ resource }) => tokens.includes(String(resource["token"])));
+    const values = [...form].filter(([name]) => name.startsWith("Filter.1.Value"));
+    const tokens = new Set(values.map(([, value]) => value));
+    const shown = visible.filter(({ resource }) => tokens.has(String(resource["token"])));
     const items = shown.map(({ resource }) => `<item>${reservationXml(resource)}</item>`).join("");
     return xml(
       200,

@@ -21,7 +21,7 @@ export const githubDeployments = declareProvider({
   name: "github-deployments",
   title: "GitHub deployments",
   covers: "POST …/deployments",
-  lookUp: { by: "list by sha, ref, task and environment, matched by payload" },
+  lookUp: { by: "list by ref, matched by payload" },
   tag: { field: "payload" },
   notes: ["Without auto_merge: false the call may merge instead of deploying."],
 });
