@@ -71,8 +71,8 @@ export async function ec2RunInstances<Args>(
       },
     },
     execute: async (args, call) => {
-      const command = new RunInstancesCommand({ ...request(args), ClientToken: call.wireKey });
       const launched = await sendOnce(call, (gate) => {
+        const command = new RunInstancesCommand({ ...request(args), ClientToken: call.wireKey });
         keepToOneSend(command, gate);
         return client.send(command, { abortSignal: call.signal });
       });

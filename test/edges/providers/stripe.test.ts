@@ -104,6 +104,18 @@ describe("a Stripe tool", () => {
     }
   });
 
+  it("whose request can't be made sends nothing, and says so", async () => {
+    const { execute } = await stripeRefund(connect("http://127.0.0.1:9"), {
+      ...options,
+      request: () => {
+        throw new Error("no such order");
+      },
+    });
+    const notSent = (cause: unknown): Error => new Error("not sent", { cause });
+    const call = { key: "k", wireKey: "w", beforeWrite: () => {}, notSent } as never;
+    await expect(execute({}, call)).rejects.toThrow("not sent");
+  });
+
   it("keeps no client secret", async () => {
     const counterpart = await startStripe();
     const { execute } = await stripePaymentIntent(connect(counterpart.url), {

@@ -81,9 +81,8 @@ export async function githubTool<
       },
     },
     execute: async (args, call) => {
-      const params = request(args);
       const item = await sendOnce(call, (gate) =>
-        resource.create(params, call.key, {
+        resource.create(request(args), call.key, {
           fetch: fetchOnce(octokit, gate),
           signal: call.signal,
           redirect: "manual",

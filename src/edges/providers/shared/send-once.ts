@@ -24,7 +24,8 @@ export type Attempt = Pick<ExecuteCall, "beforeWrite" | "notSent">;
  * Runs one SDK call behind a gate.
  *
  * It rejects with what the *first* send ended in. Where no send began, that is a fact, and it rejects
- * with `call.notSent` (R13): credentials that can't be had, a parameter that the SDK itself refuses.
+ * with `call.notSent` (R13): credentials that can't be had, a parameter that the SDK itself refuses,
+ * a `request` that throws.
  */
 export async function sendOnce<Result>(
   call: Attempt,

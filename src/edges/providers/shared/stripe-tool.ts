@@ -80,9 +80,8 @@ export function stripeTool<
       lookUp: { ...lookUpFacts(stripeV1), find: ({ arguments: args, key }) => find(args, key) },
     },
     execute: async (args, call) => {
-      const params = paramsOf(args, call.key);
       const item = await createOnce(call, authenticate, (authenticator) =>
-        resource.create(params, {
+        resource.create(paramsOf(args, call.key), {
           ...how,
           idempotencyKey: call.wireKey,
           maxNetworkRetries: 0,
