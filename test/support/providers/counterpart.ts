@@ -169,11 +169,12 @@ export class Counterpart {
   async #create(request: Incoming, response: ServerResponse): Promise<void> {
     this.sends.push({ ...request, key: this.#rules.keyOf(request) });
     const fault = this.#faults.shift() ?? { pass: true };
-    if ("gateway" in fault && !fault.effect) return write(response, gatewayAnswer(fault.gateway));
+    if ("gateway" in fault && !fault.effect)
+      return write(response, gatewayAnswer(fault.gateway, false));
     if ("reset" in fault && fault.reset === "before") return void response.req.socket.destroy();
     if ("hang" in fault && fault.hang === "before") return;
     const answer = await this.#execute(request, fault);
-    if ("gateway" in fault) return write(response, gatewayAnswer(fault.gateway));
+    if ("gateway" in fault) return write(response, gatewayAnswer(fault.gateway, true));
     if ("reset" in fault) return void response.req.socket.destroy();
     if ("hang" in fault) return;
     write(response, answer, "truncate" in fault);
@@ -239,9 +240,13 @@ export function json(
   };
 }
 
-/** What stands in front of a provider and speaks in its place: JSON, but not the provider's. */
-function gatewayAnswer(status: number): Answer {
-  return json(status, { message: `upstream answered ${status}` });
+/**
+ * What stands in front of a provider and speaks in its place: JSON, but not the provider's. Some name an
+ * `error`, which many SDKs look for, and some don't.
+ */
+function gatewayAnswer(status: number, namesError: boolean): Answer {
+  const message = `upstream answered ${status}`;
+  return json(status, namesError ? { error: { message } } : { message });
 }
 
 async function read(message: IncomingMessage): Promise<Incoming | undefined> {
