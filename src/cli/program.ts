@@ -11,6 +11,8 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addOperationsList } from "./commands/operations-list.ts";
 import { addOperationsShow } from "./commands/operations-show.ts";
+import { addProvidersList } from "./commands/providers-list.ts";
+import { addProvidersShow } from "./commands/providers-show.ts";
 import { addPurge } from "./commands/purge.ts";
 import { addReviewList } from "./commands/review-list.ts";
 import { addReviewResolve } from "./commands/review-resolve.ts";
@@ -67,6 +69,12 @@ export function createProgram(json: boolean): Command {
   ]);
   addAuditExport(audit);
   addAuditVerify(audit);
+  const providers = addGroup(program, "providers", "see what providers promise about keys", [
+    "providers list",
+    "providers show stripe",
+  ]);
+  addProvidersList(providers);
+  addProvidersShow(providers);
   addPurge(program);
   addVerify(program);
   return program;

@@ -39,6 +39,8 @@ export interface FoundEffect<Result> {
   readonly providerId?: string;
   /** Business arguments as the provider has them; one that differs from ours goes to a person. */
   readonly arguments?: JsonObject;
+  /** Where it differs from what was asked, in words, if the look-up can tell: goes to a person. */
+  readonly differsIn?: string;
 }
 
 /**
@@ -75,10 +77,12 @@ export interface LookUpContract<Args, Result> {
 
 /**
  * What an error of `execute` proves: `definitive`, the provider refused this operation and it will
- * never take effect; `not-executed`, the provider turned this one request away before running it
- * (a rate limiter in front), and another may do better; `unknown`, everything else, the default.
+ * never take effect; `refused`, the same of this one request, of which the provider keeps nothing
+ * under the key (a parameter that doesn't validate), so that an earlier attempt may still land;
+ * `not-executed`, the provider turned this one request away before running it (a rate limiter in
+ * front), and another may do better; `unknown`, everything else, the default.
  */
-export type ErrorClass = "definitive" | "not-executed" | "unknown";
+export type ErrorClass = "definitive" | "refused" | "not-executed" | "unknown";
 
 /** The downstream contract of a non-idempotent tool. Spans in milliseconds. */
 export interface Contract<Args, Result> {

@@ -101,7 +101,7 @@ function interpretFound(
       `the provider shows ${ids.length} effects for this intent: ${ids.join(", ")}`,
     );
   }
-  const differing = contradictingField(effect.arguments, turn.arguments.value);
+  const differing = effect.differsIn ?? contradictingField(effect.arguments, turn.arguments.value);
   if (differing !== undefined)
     return contradiction(`the effect that was found differs in ${differing}`);
   if (!["succeeded", "pending", "failed"].includes(effect.status)) {

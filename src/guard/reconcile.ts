@@ -110,14 +110,13 @@ function failFound(
   found: LookedUp,
   times: Times,
 ): Promise<Outcome<unknown>> {
-  return found.finding.kind === "absent"
-    ? fail(
-        env,
-        turn,
-        new Error("the provider proves that it never took effect and never will"),
-        times.startedAtMs,
-      )
-    : fail(env, turn, new Error("the provider shows that it failed"), null);
+  const { replaysDeclines } = turn.parts.terms.policy;
+  const absent = found.finding.kind === "absent";
+  const proof = absent
+    ? "the provider proves that it never took effect and never will"
+    : "the provider shows that it failed";
+  const lookedAtMs = absent ? times.startedAtMs : null;
+  return fail(env, turn, new Error(proof), { lookedAtMs, replaysDeclines });
 }
 
 function doubtOf(

@@ -7,7 +7,7 @@ import { assert, errorText, isNeverTwiceError, storableText } from "../base/erro
 import { pause } from "../base/runtime.ts";
 import { mayFail } from "../ledger/decide.ts";
 import type { OperationRecord } from "../ledger/record.ts";
-import type { CompleteParams, MarkUnknownParams } from "../ledger/store.ts";
+import type { CompleteParams, FailParams, MarkUnknownParams } from "../ledger/store.ts";
 import { leaseSlackMs, quietSpanMs, sweepBackOffMs } from "../ledger/window.ts";
 import {
   type Outcome,
@@ -58,8 +58,12 @@ const provesNothing = "the call ended with an error that proves nothing";
 function settleError(env: GuardEnvironment, turn: Turn, error: unknown): Promise<Outcome<unknown>> {
   const errorClass = classify(turn, error);
   if (errorClass === "not-executed") return release(env, turn, error);
-  const definitive = errorClass === "definitive" && mayFail(turn.record, turn.parts.terms.policy);
-  if (definitive) return fail(env, turn, error, null);
+  const { policy } = turn.parts.terms;
+  // What the provider doesn't keep under the key, it doesn't replay to an earlier attempt either.
+  const replaysDeclines = policy.replaysDeclines && errorClass === "definitive";
+  const isRefusal = errorClass === "definitive" || errorClass === "refused";
+  if (isRefusal && mayFail(turn.record, { ...policy, replaysDeclines }))
+    return fail(env, turn, error, { lookedAtMs: null, replaysDeclines });
   return markUnknown(env, turn, { reason: provesNothing, cause: error });
 }
 
@@ -195,14 +199,13 @@ export async function fail(
   env: GuardEnvironment,
   turn: Turn,
   error: unknown,
-  lookedAtMs: number | null,
+  proof: Pick<FailParams, "lookedAtMs" | "replaysDeclines">,
 ): Promise<Outcome<unknown>> {
   const stored = storeError(error);
-  const params = {
+  const params: FailParams = {
     ...fenced(turn),
     error: stored,
-    replaysDeclines: turn.parts.terms.policy.replaysDeclines,
-    lookedAtMs,
+    ...proof,
     detail: JSON.stringify({ error: JSON.parse(stored) as unknown }),
   };
   const record = await insist(env, turn, () => env.store.fail(params));

@@ -13,7 +13,7 @@ scenario(
   {},
   async (world) => {
     const model = scriptedModel();
-    const refundTicket = flow("refund-ticket", async (f, _: typeof ticket) => {
+    const refundTicket = flow("refund-ticket", async (f) => {
       const decision = await f.decide("assess", model.ask);
       const refund = await f.act("refund", world.refund, decision);
       const eventId = await f.emit("refund.issued", refund, { subject: "order-8812" });
@@ -66,7 +66,7 @@ for (const point of points) {
     {},
     async (world) => {
       const model = scriptedModel();
-      const refundTicket = flow("refund-ticket", async (f, _: typeof ticket) => {
+      const refundTicket = flow("refund-ticket", async (f) => {
         const decision = await f.decide("assess", model.ask);
         await f.act("refund", world.refund, decision);
         await f.emit("refund.issued", decision);
@@ -111,7 +111,7 @@ scenario(
   {},
   async (world) => {
     const model = scriptedModel();
-    const refundTicket = flow("refund-ticket", async (f, _: typeof ticket) => {
+    const refundTicket = flow("refund-ticket", async (f) => {
       const decision = await f.decide("assess", model.ask);
       const { by } = await f.approve("manager", decision, { tool: world.refund });
       await f.act("refund", world.refund, decision);

@@ -54,6 +54,32 @@ scenario(
   },
 );
 
+/** A decline is kept under the key; anything else that refuses a request leaves no trace there. */
+function keptOnlyDeclines(error: unknown): ErrorClass {
+  if (!(error instanceof ProviderError)) return "unknown";
+  if (error.status === 402) return "definitive";
+  return error.status === 400 ? "refused" : "unknown";
+}
+
+scenario(
+  "a refusal of which the provider keeps nothing settles the only attempt, and no later one",
+  { contract: { classify: keptOnlyDeclines } },
+  async (world) => {
+    const invalid = { status: 400, effect: false, saved: false } as const;
+    world.provider.fault(invalid);
+    expect((await world.run()).told).toBe("OPERATION_FAILED");
+
+    const args = { ...refundArgs, ticketId: "late" };
+    world.provider.fault({ gate: "late", before: "key", thenReply: false }, invalid);
+    expect((await world.run({ args })).told).toBe("OUTCOME_UNKNOWN");
+    await world.provider.parked("late");
+    expect((await world.run({ args })).told).toBe("OUTCOME_UNKNOWN");
+    world.provider.release("late");
+    expect((await world.run({ args })).told).toBe("REPLAYED");
+    world.assertEffects(1);
+  },
+);
+
 scenario(
   "a request that a rate limiter turned away was not sent, and goes through later",
   { contract: { classify: careful } },

@@ -72,6 +72,18 @@ scenario("an effect that was pending and succeeded is found later", {}, async (w
   world.assertEffects(1);
 });
 
+scenario(
+  "an effect of which the look-up says that it isn't what was asked for goes to a person",
+  {},
+  async (world) => {
+    const effect = { status: "succeeded", result: refund, differsIn: "amount" };
+    const call = await doubtful(world, found(effect));
+    expect(await call()).toBe("NEEDS_REVIEW");
+    expect((await world.row()).reviewReason).toContain("differs in amount");
+    world.assertEffects(1);
+  },
+);
+
 scenario("an effect that failed, of the only attempt, is a failure", {}, async (world) => {
   const call = await doubtful(world, found({ status: "failed", result: refund }));
   expect([await call(), await call()]).toEqual(["OPERATION_FAILED", "OPERATION_FAILED"]);

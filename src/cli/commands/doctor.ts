@@ -10,11 +10,13 @@ import { type Diagnosis, type Finding, diagnose } from "../diagnosis.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { labelOf, withStore } from "../open-store.ts";
 import type { Output } from "../output.ts";
+import { providerFindings } from "../provider-view.ts";
 import { wrap } from "../text.ts";
 import { parseSpan } from "../times.ts";
 
 interface DoctorOptions extends GlobalOptions {
   readonly staleAfter?: number;
+  readonly provider?: readonly string[];
 }
 
 /** Adds the command. */
@@ -27,11 +29,13 @@ export function addDoctor(program: Command): void {
       "how old a doubt may be before somebody must look: 90s, 15m, 2h (default: 15m)",
       parseSpan,
     )
+    .option("--provider <name...>", "also say how old these providers' contracts are")
     .addHelpText(
       "after",
       helpEnd([
         "doctor --store ./nevertwice.sqlite",
         "doctor --store postgres://app@db/shop --stale-after 1h --json",
+        "doctor --provider stripe aws-ec2",
       ]),
     )
     .action((_options: unknown, command: Command) => doctor(command));
@@ -41,11 +45,18 @@ async function doctor(command: Command): Promise<void> {
   const options = command.optsWithGlobals<DoctorOptions>();
   const output = outputFor(options);
   const { staleAfter = minutes(15) } = options;
-  const { diagnosis, label, schema } = await withStore(options, "existing", async (opened) => ({
+  // A name that doesn't exist is said before the store is opened.
+  const contracts = providerFindings(options.provider ?? [], Date.now());
+  const {
+    diagnosis: found,
+    label,
+    schema,
+  } = await withStore(options, "existing", async (opened) => ({
     diagnosis: await diagnose(opened.store, staleAfter),
     label: labelOf(opened.location),
     schema: opened.schema,
   }));
+  const diagnosis = { ...found, findings: [...found.findings, ...contracts] };
   const mustAct = diagnosis.findings.some(({ severity }) => severity === "act");
   if (diagnosis.schemaError !== null) process.exitCode = exitCodes.schema;
   else if (mustAct) process.exitCode = exitCodes.found;

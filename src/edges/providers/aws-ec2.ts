@@ -1,0 +1,194 @@
+/**
+ * AWS EC2: RunInstances, over the official `@aws-sdk/client-ec2` package.
+ *
+ * The client token makes a launch idempotent
+ * (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html), but for how long is not
+ * published: so it is sent once, and after a doubt the instances are looked up by the same token. The
+ * token is scoped to a region; name it as `endpoint`, so that another region is another payload.
+ *
+ * @module
+ */
+import {
+  DescribeInstancesCommand,
+  type EC2Client,
+  type Instance,
+  type Reservation,
+  RunInstancesCommand,
+  type RunInstancesCommandInput,
+} from "@aws-sdk/client-ec2";
+import type { ErrorClass, FoundEffect, LookUpAnswer } from "../../guard/contract.ts";
+import { ec2 } from "./contracts/aws.ts";
+import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
+import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
+import { type SendGate, sendOnce } from "./shared/send-once.ts";
+
+/** What is kept of a launch. */
+export interface Ec2Launch {
+  readonly reservationId: string;
+  readonly instances: readonly { readonly instanceId: string; readonly state: string | null }[];
+}
+
+/** The parameters of a launch; the token is the adapter's. */
+export type Ec2LaunchRequest = Omit<RunInstancesCommandInput, "ClientToken" | "DryRun">;
+
+/**
+ * A tool that launches instances.
+ *
+ * @throws {NeverTwiceError} TOOL_INVALID when the client has no credentials.
+ *
+ * @example
+ * const launch = await ec2RunInstances(client, {
+ *   request: (args: { imageId: string; instanceType: "t3.micro" }) => ({
+ *     ImageId: args.imageId, InstanceType: args.instanceType, MinCount: 1, MaxCount: 1,
+ *   }),
+ *   endpoint: "eu-west-1", timeoutMs: 30_000, flightMs: 120_000,
+ * });
+ */
+export async function ec2RunInstances<Args>(
+  client: EC2Client,
+  options: AdapterOptions<Args, Ec2LaunchRequest>,
+): Promise<AdapterParts<Args, Ec2Launch>> {
+  const { request, ...bounds } = options;
+  await checkCredentials(client);
+  const find = async (
+    args: Args,
+    tokens: readonly string[],
+    abortSignal: AbortSignal,
+  ): Promise<LookUpAnswer<Ec2Launch>> => {
+    const reservations = await reservationsOf(client, tokens, abortSignal);
+    const asked = request(args);
+    const effects = reservations.map((each) => effectOf(asked, each));
+    return effects.length === 0 ? { answer: "absent" } : { answer: "found", effects };
+  };
+  return {
+    contract: {
+      ...contractParts(ec2, bounds),
+      classify,
+      providerId: ({ reservationId }) => reservationId,
+      lookUp: {
+        ...lookUpFacts(ec2),
+        find: ({ arguments: args, wireKeys, signal }) => find(args, wireKeys, signal),
+      },
+    },
+    execute: async (args, call) => {
+      const launched = await sendOnce(call, (gate) => {
+        const command = new RunInstancesCommand({ ...request(args), ClientToken: call.wireKey });
+        keepToOneSend(command, gate);
+        return client.send(command, { abortSignal: call.signal });
+      });
+      return launchOf(launched);
+    },
+  };
+}
+
+async function checkCredentials(client: EC2Client): Promise<void> {
+  try {
+    await client.config.credentials();
+  } catch (error) {
+    refuseProvider(
+      ec2.title,
+      `the client has no credentials (${error instanceof Error ? error.message : String(error)})`,
+    );
+  }
+}
+
+/** Inside the SDK's retry and behind its signature, so that each send comes by. */
+function keepToOneSend(command: RunInstancesCommand, gate: SendGate): void {
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      gate.pass();
+      try {
+        return await next(args);
+      } catch (error) {
+        gate.failed(error);
+        throw error;
+      }
+    },
+    { step: "finalizeRequest", priority: "low", name: "neverTwiceSendOnce" },
+  );
+}
+
+/** One reservation is one launch, however many instances it has. */
+async function reservationsOf(
+  client: EC2Client,
+  tokens: readonly string[],
+  abortSignal: AbortSignal,
+): Promise<readonly Reservation[]> {
+  const found: Reservation[] = [];
+  const seen = new Set<string>();
+  const Filters = [{ Name: "client-token", Values: [...tokens] }];
+  for (let next: string | undefined; ;) {
+    const command = new DescribeInstancesCommand({
+      Filters,
+      ...(next === undefined ? {} : { NextToken: next }),
+    });
+    const page = await client.send(command, { abortSignal });
+    // A list that isn't there is no empty list; only EC2 itself can say "none".
+    if (page.Reservations === undefined) throw new Error("EC2's answer holds no list");
+    for (const each of page.Reservations) {
+      const id = each.ReservationId ?? "";
+      if (!seen.has(id)) found.push(each);
+      seen.add(id);
+    }
+    if ((page.NextToken ?? "") === "") return found;
+    next = page.NextToken;
+  }
+}
+
+function launchOf({ ReservationId, Instances }: Reservation): Ec2Launch {
+  if (ReservationId === undefined || Instances === undefined || Instances.length === 0)
+    throw new Error("EC2's answer holds no reservation");
+  return {
+    reservationId: ReservationId,
+    instances: Instances.map(({ InstanceId = "", State }) => ({
+      instanceId: InstanceId,
+      state: State?.Name ?? null,
+    })),
+  };
+}
+
+function effectOf(asked: Ec2LaunchRequest, reservation: Reservation): FoundEffect<Ec2Launch> {
+  const result = launchOf(reservation);
+  const [first]: readonly Instance[] = reservation.Instances ?? [];
+  return {
+    // Also a launch that somebody has terminated since is a launch.
+    status: result.instances.some(({ state }) => state === "pending") ? "pending" : "succeeded",
+    result,
+    providerId: result.reservationId,
+    ...difference({
+      ImageId: [asked.ImageId, first?.ImageId],
+      InstanceType: [asked.InstanceType, first?.InstanceType],
+    }),
+  };
+}
+
+/** Turned away before anything ran: another try, or other credentials, may do better. */
+const turnedAway = new Set([
+  "AuthFailure",
+  "Blocked",
+  "ExpiredToken",
+  "InvalidClientTokenId",
+  "OptInRequired",
+  "PendingVerification",
+  "RequestExpired",
+  "RequestLimitExceeded",
+  "SignatureDoesNotMatch",
+  "Throttling",
+  "UnauthorizedOperation",
+]);
+
+/**
+ * By EC2's own codes, which a proxy doesn't know
+ * (https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html).
+ */
+function classify(error: unknown): ErrorClass {
+  const { name, $metadata } = (error ?? {}) as {
+    name?: unknown;
+    $metadata?: { httpStatusCode?: number };
+  };
+  if (typeof name !== "string") return "unknown";
+  if (turnedAway.has(name)) return "not-executed";
+  // `IdempotentParameterMismatch` is none of them: under that token something may have landed.
+  const isRefusal = /^(Invalid|Missing|Malformed|Unsupported)|LimitExceeded$/.test(name);
+  return isRefusal && $metadata?.httpStatusCode === 400 ? "refused" : "unknown";
+}

@@ -1,0 +1,61 @@
+/**
+ * What the adapters' conformance suite needs of an adapter, and what its cases work with.
+ */
+import type { ErrorClass, JsonObject, OperationRecord, Tool } from "../../../src/index.ts";
+import type { AdapterParts } from "../../../src/edges/providers/shared/adapter.ts";
+import type { AdapterBounds } from "../../../src/edges/providers/shared/contract-parts.ts";
+import type { Counterpart, Fault, Send } from "../../support/providers/counterpart.ts";
+import type { Told } from "../../support/world.ts";
+
+export type Resource = Record<string, unknown>;
+
+/** One adapter's tool and what its provider does. */
+export interface AdapterSubject<Args extends JsonObject> {
+  readonly title: string;
+  /** Business arguments of the call. */
+  readonly args: Args;
+  start(): Promise<Counterpart>;
+  /** The adapter on the real SDK, with the SDK's own retries on, against this URL. */
+  parts(url: string, bounds: AdapterBounds): Promise<AdapterParts<Args, unknown>>;
+  /** The tag that a send carries: the operation's key or its wire key. */
+  tagOf(send: Send): unknown;
+  /** What the provider's own errors prove. A status that isn't named is `unknown`. */
+  readonly classes: Readonly<Record<number, ErrorClass>>;
+  /** The provider keeps its own error with this status under the key, and replays it. */
+  keepsError(status: number): boolean;
+  /** A second resource with the same tag. */
+  twin(resource: Resource): Resource;
+  /** The same to the eye, but it carries no tag, or another one's. */
+  foreign(resource: Resource): Resource;
+  /** Ours, but not what was asked for. */
+  differing(resource: Resource): Resource;
+  /** Ours, and the provider is still at it. Absent: there is no such state. */
+  readonly pending?: (resource: Resource) => Resource;
+  /** Ours, and it came to nothing. Absent: there is no such state. */
+  readonly failed?: (resource: Resource) => Resource;
+}
+
+export const bounds = { timeoutMs: 20_000, flightMs: 10_000, marginMs: 1000 } as const;
+/** The effect is there, and its answer isn't. A reset would do as well, but SDKs pause after one. */
+export const lostReply: Fault = { gateway: 504, effect: true };
+/** Longer than send, flight and margin together. */
+export const quietMs = 20_000;
+
+export interface Scene {
+  readonly counterpart: Counterpart;
+  /** Runs the tool under the scene's intent. */
+  readonly call: (tool?: Tool) => Promise<Told["told"]>;
+  /** Lets time pass and calls until the answer is final. */
+  readonly settle: () => Promise<Told["told"]>;
+  readonly row: () => Promise<OperationRecord>;
+  readonly tool: Tool;
+  /** With a short time-out. */
+  readonly hasty: Tool;
+  /** On an address at which nobody listens. */
+  readonly unreachable: Tool;
+}
+
+/** What must be the same in every send of one operation. */
+export function wireOf({ method, path, query, body, key }: Send): string {
+  return JSON.stringify([method, path, String(query), body, key]);
+}

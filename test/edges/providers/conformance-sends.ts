@@ -1,0 +1,80 @@
+/**
+ * One armed attempt is one send, and all sends of an operation are the same.
+ */
+import { describe, expect, it } from "vitest";
+import type { ExecuteCall, JsonObject } from "../../../src/index.ts";
+import { type AdapterSubject, type Scene, bounds, wireOf } from "./conformance-scene.ts";
+
+/** An attempt without a guard around it. */
+function bareCall(change: Partial<ExecuteCall> = {}): ExecuteCall {
+  const key = "5e".repeat(32);
+  return {
+    tenant: "acme",
+    key,
+    wireKey: "5e5e5e5e-5e5e-5e5e-9e5e-5e5e5e5e5e5e",
+    signal: new AbortController().signal,
+    beforeWrite: () => {},
+    notSent: (cause) => new Error("not sent", { cause }),
+    ...change,
+  };
+}
+
+export function describeSends<Args extends JsonObject>(
+  subject: AdapterSubject<Args>,
+  scene: () => Scene,
+): void {
+  describe("sends", () => {
+    it("carry the operation's key and tag from the first attempt on, byte for byte", async () => {
+      const { counterpart } = scene();
+      const { execute } = await subject.parts(counterpart.url, bounds);
+      counterpart.fault({ gateway: 502, effect: false }, { gateway: 503, effect: false });
+      const call = bareCall();
+      for (let attempt = 1; attempt <= 3; attempt += 1) {
+        const outcome = await execute(subject.args, call).then(
+          () => "done",
+          () => "in doubt",
+        );
+        expect(outcome).toBe(attempt === 3 ? "done" : "in doubt");
+      }
+      expect(counterpart.sends).toHaveLength(3);
+      expect(new Set(counterpart.sends.map(wireOf)).size).toBe(1);
+      const [first] = counterpart.sends;
+      if (first === undefined) throw new Error("nothing was sent");
+      expect([call.key, call.wireKey]).toContain(subject.tagOf(first));
+      expect([undefined, call.wireKey]).toContain(first.key);
+    });
+
+    it("carry what the row says", async () => {
+      const { counterpart, call, row } = scene();
+      expect(await call()).toBe("EXECUTED");
+      const { key, wireKey } = await row();
+      const [send] = counterpart.sends;
+      if (send === undefined) throw new Error("nothing was sent");
+      expect([key, wireKey]).toContain(subject.tagOf(send));
+      expect([undefined, wireKey]).toContain(send.key);
+    });
+
+    it("don't happen too late", async () => {
+      const { counterpart } = scene();
+      const { execute } = await subject.parts(counterpart.url, bounds);
+      const late = new Error("too late");
+      const beforeWrite = (): never => {
+        throw late;
+      };
+      await expect(execute(subject.args, bareCall({ beforeWrite }))).rejects.toBe(late);
+      expect(counterpart.sends).toHaveLength(0);
+    });
+
+    it("are kept in check where they meet each other", async () => {
+      const { counterpart, hasty, call, settle } = scene();
+      counterpart.fault({ hold: true });
+      const first = call(hasty);
+      await counterpart.held();
+      expect(await first).toBe("OUTCOME_UNKNOWN");
+      expect(await call()).toBe("OUTCOME_UNKNOWN");
+      counterpart.release();
+      expect(["EXECUTED", "REPLAYED"]).toContain(await settle());
+      expect(counterpart.effects).toHaveLength(1);
+    });
+  });
+}
