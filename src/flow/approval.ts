@@ -5,7 +5,7 @@
  */
 import { NeverTwiceError, storableText } from "../base/errors.ts";
 import { checkedId } from "../intent/intent.ts";
-import type { ApprovalRecord } from "../ledger/runs.ts";
+import type { ApprovalRecord, StepRecord } from "../ledger/runs.ts";
 import type { EffectStore } from "../ledger/transaction.ts";
 import type { RunScope } from "./run-context.ts";
 import type { Step } from "./run-step.ts";
@@ -32,7 +32,8 @@ export async function awaitApproval(
   const asked = await env.store.runs.openApproval({ tenant, runId, token, name, ...question });
   if (asked === undefined) throw lost(runId);
   const approval = await expire(env.store, asked);
-  if (approval.key !== key || approval.fingerprint !== fingerprint) throw mismatch(approval);
+  if (approval.key !== key || approval.fingerprint !== fingerprint)
+    throw mismatch(runId, name, key);
   const { decidedBy, why } = approval;
   switch (approval.status) {
     case "OPEN":
@@ -47,6 +48,17 @@ export async function awaitApproval(
     case "EXPIRED":
       return storeFailure(expired(approval));
   }
+}
+
+/** What the step recorded, if it was about this very question. */
+export function recordedApproval(
+  { pass }: RunScope,
+  recorded: StepRecord,
+  { key, fingerprint }: Question,
+): string {
+  const same = recorded.key === key && recorded.fingerprint === fingerprint;
+  if (!same) throw mismatch(pass.run.runId, recorded.name, key);
+  return recorded.value ?? "";
 }
 
 /** An approval whose time is over; the statement compares with the database's clock. */
@@ -146,7 +158,7 @@ function conflict(
   );
 }
 
-function mismatch({ name, runId, key }: ApprovalRecord): NeverTwiceError {
+function mismatch(runId: string, name: string, key: string): NeverTwiceError {
   return new NeverTwiceError(
     "APPROVAL_MISMATCH",
     `The run ${runId} asked for the approval "${name}" of another payload than it has now. Nothing was sent. Ask under another step's name for an approval of what is to run.`,

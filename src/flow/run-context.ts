@@ -13,7 +13,7 @@ import type { CallIdentity } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
 import type { Tool } from "../guard/tool.ts";
 import type { StepKind, StepRecord } from "../ledger/runs.ts";
-import { awaitApproval } from "./approval.ts";
+import { awaitApproval, recordedApproval } from "./approval.ts";
 import type { FlowEnvironment, Pass } from "./environment.ts";
 import type { ActOptions, Approval, ApproveOptions, EmitOptions, FlowContext } from "./flow.ts";
 import { type Step, recordStep, runStep } from "./run-step.ts";
@@ -84,6 +84,7 @@ async function act(
   env.tools.set(tool.name, tool);
   checkApproved(scope, step, identity);
   checkSameEffect(scope, step, identity);
+  if (step.recorded?.status === "DONE") return step.recorded.value ?? "";
   await recordStep(scope, step, { status: "STARTED", ...identity });
   await env.reach({ ...pointOf(scope, step), name: "step-started" });
   const value = await callGuard(scope, step, () => env.guard.run(tool, args, context));
@@ -175,7 +176,9 @@ async function approve(
   const { tenant, runId } = scope.pass.run;
   const key = identity?.key ?? sha256Hex(canonicalJson({ tenant, runId, step: step.name }));
   const fingerprint = identity?.fingerprint ?? sha256Hex(text);
-  const value = await awaitApproval(scope, step, { key, fingerprint, payload: text, waitMs });
+  const question = { key, fingerprint, payload: text, waitMs };
+  if (step.recorded !== undefined) return recordedApproval(scope, step.recorded, question);
+  const value = await awaitApproval(scope, step, question);
   return recordStep(scope, step, { status: "DONE", value, key, fingerprint });
 }
 

@@ -1,0 +1,402 @@
+/**
+ * The steps one by one: what each records, how long it waits, and what it refuses.
+ */
+import { expect, it } from "vitest";
+import {
+  type Flow,
+  type FlowContext,
+  type Flows,
+  type FlowsOptions,
+  createFlows,
+  createGuard,
+  flow,
+} from "../../src/index.ts";
+import { type OpenStore, type StoreSuite, TestClock, describeStores } from "../support/stores.ts";
+import { codeOf, flowsOf, run, scriptedModel, ticket } from "../support/flow-world.ts";
+import { scenario } from "../support/world.ts";
+
+type Body = (f: FlowContext) => Promise<unknown>;
+
+interface Bench {
+  readonly opened: OpenStore;
+  readonly clock: TestClock;
+  readonly flows: Flows;
+  readonly made: Flow<never>;
+  /** Another process: the same code, or other code under the same name. */
+  another(body?: Body, options?: Partial<FlowsOptions>): Promise<Flows>;
+}
+
+async function openBench(suite: StoreSuite, body: Body): Promise<Bench> {
+  const clock = new TestClock();
+  const opened = await suite.open({ clock });
+  const guard = await createGuard({ store: opened.store });
+  const made = flow("bench", body);
+  return {
+    opened,
+    clock,
+    made,
+    flows: createFlows({ store: opened.store, guard, flows: [made] }),
+    another: async (other = body, options = {}) =>
+      createFlows({
+        store: await opened.again(),
+        guard,
+        flows: [flow("bench", other)],
+        ...options,
+      }),
+  };
+}
+
+describeStores("decide", (suite) => {
+  it.each([
+    ["a date", () => new Date(0), "$.when"],
+    ["a map", () => new Map(), "$.when"],
+    ["not a number", () => Number.NaN, "$.when"],
+  ])("refuses %s with its path, and records nothing", async (_, make, path) => {
+    const bench = await openBench(suite, (f) => f.decide("assess", () => ({ when: make() })));
+    const state = await bench.flows.run(bench.made, run, {} as never);
+    expect(state).toMatchObject({ status: "FAILED", error: { code: "STEP_INVALID" } });
+    expect(JSON.stringify(state)).toContain(path);
+    expect(await bench.opened.store.runs.listSteps(run)).toEqual([]);
+  });
+
+  it.each([
+    ["undefined", undefined],
+    ["null", null],
+    ["zero", 0],
+    ["an empty text", ""],
+  ])("keeps %s as it is", async (_, value) => {
+    const seen: unknown[] = [];
+    const bench = await openBench(suite, async (f) => {
+      seen.push(await f.decide("assess", () => value));
+      await f.sleep("night", 1000);
+      return value;
+    });
+    await bench.flows.run(bench.made, run, {} as never);
+    bench.clock.advance(1000);
+    await bench.flows.workOnce();
+    expect(await bench.flows.read(run)).toMatchObject({ status: "DONE" });
+    expect(seen).toEqual([value, value]);
+  });
+
+  it("freezes what it returns, and gives each replay a copy of its own", async () => {
+    const bench = await openBench(suite, async (f) => {
+      const decision = await f.decide("assess", () => ({ lines: [{ amount: 1 }] }));
+      expect(Object.isFrozen(decision.lines[0])).toBe(true);
+    });
+    expect((await bench.flows.run(bench.made, run, {} as never)).status).toBe("DONE");
+  });
+
+  it("a model that is away is asked again later, within a limit", async () => {
+    let asked = 0;
+    const bench = await openBench(suite, (f) =>
+      f.decide("assess", () => {
+        asked += 1;
+        throw new Error("the model is away");
+      }),
+    );
+    const flows = await bench.another(undefined, { maxAttempts: 3 });
+    await bench.flows.start(bench.made, run, {} as never);
+    const states: string[] = [];
+    for (let pass = 0; pass < 5; pass += 1) {
+      await flows.workOnce();
+      states.push((await flows.read(run)).status);
+      bench.clock.advance(60_000);
+    }
+    expect(states).toEqual(["WAITING", "WAITING", "FAILED", "FAILED", "FAILED"]);
+    expect(asked).toBe(3);
+    await flows.retry(run);
+    await flows.workOnce();
+    expect(asked).toBe(4);
+  });
+});
+
+describeStores("steps", (suite) => {
+  it("a second step of the same name is refused", async () => {
+    const bench = await openBench(suite, async (f) => {
+      await f.decide("assess", () => 1);
+      await f.decide("assess", () => 2);
+    });
+    const state = await bench.flows.run(bench.made, run, {} as never);
+    expect(state).toMatchObject({ status: "FAILED", error: { code: "STEP_INVALID" } });
+    expect(JSON.stringify(state)).toContain("assess");
+  });
+
+  it("a step that became another kind is noticed", async () => {
+    const bench = await openBench(suite, async (f) => {
+      await f.decide("first", () => 1);
+      await f.sleep("night", 1000);
+    });
+    await bench.flows.run(bench.made, run, {} as never);
+    bench.clock.advance(1000);
+    const changed = await bench.another(async (f) => {
+      await f.sleep("first", 5);
+    });
+    await changed.workOnce();
+    expect(await changed.read(run)).toMatchObject({
+      status: "FAILED",
+      error: { code: "FLOW_CHANGED" },
+    });
+  });
+
+  it("sleeps until its time, counted from where it began, across processes", async () => {
+    const bench = await openBench(suite, (f) => f.sleep("three days", 3 * 86_400_000));
+    const waiting = await bench.flows.run(bench.made, run, {} as never);
+    expect(waiting).toMatchObject({ status: "WAITING", run: { waitsFor: "three days: time" } });
+    const other = await bench.another();
+    bench.clock.advance(3 * 86_400_000 - 1);
+    expect(await other.workOnce()).toBe(0);
+    await other.wake(run);
+    expect(await other.workOnce()).toBe(1);
+    expect((await other.read(run)).status).toBe("WAITING");
+    bench.clock.advance(1);
+    expect(await other.workOnce()).toBe(1);
+    expect((await other.read(run)).status).toBe("DONE");
+  });
+
+  it("the user's catch does not take a wait for an error", async () => {
+    let caught = 0;
+    const bench = await openBench(suite, async (f) => {
+      try {
+        await f.approve("manager", { amount: 1 });
+      } catch {
+        caught += 1;
+      } finally {
+        caught += 1;
+      }
+    });
+    await bench.flows.run(bench.made, run, {} as never);
+    expect((await bench.flows.read(run)).status).toBe("WAITING");
+    expect(caught).toBe(0);
+  });
+
+  it("fail ends the run at once, and its reason is told", async () => {
+    const bench = await openBench(suite, async (f) => f.fail("no such order"));
+    expect(await bench.flows.run(bench.made, run, {} as never)).toMatchObject({
+      status: "FAILED",
+      error: { code: "RUN_FAILED", message: "no such order" },
+    });
+  });
+});
+
+describeStores("approvals", (suite) => {
+  const asking: Body = (f) => f.approve("manager", { amount: 1 }, { waitMs: 1000 });
+
+  async function ask(body = asking): Promise<Bench> {
+    const bench = await openBench(suite, body);
+    await bench.flows.run(bench.made, run, {} as never);
+    return bench;
+  }
+
+  async function decision(bench: Bench) {
+    const [approval] = await bench.flows.openApprovals({ tenant: "acme" });
+    if (approval === undefined) throw new Error("no approval is open");
+    const { name, version, fingerprint } = approval;
+    return { ...run, name, version, fingerprint, by: "lead@acme", why: "seen" };
+  }
+
+  it("a decline is thrown to the flow's code, now and on each replay", async () => {
+    const told: string[] = [];
+    const bench = await ask(async (f) => {
+      told.push(await codeOf(f.approve("manager", { amount: 1 })));
+      await f.sleep("night", 1000);
+      return "kept";
+    });
+    await bench.flows.decide({ ...(await decision(bench)), decision: "decline" });
+    await bench.flows.workOnce();
+    bench.clock.advance(1000);
+    await bench.flows.workOnce();
+    expect(await bench.flows.read(run)).toMatchObject({ status: "DONE", output: "kept" });
+    expect(told).toEqual(["APPROVAL_DECLINED", "APPROVAL_DECLINED"]);
+  });
+
+  it("expires by itself, and then can't be decided", async () => {
+    const bench = await ask();
+    const late = await decision(bench);
+    bench.clock.advance(1000);
+    expect(await codeOf(bench.flows.decide({ ...late, decision: "approve" }))).toBe(
+      "APPROVAL_CONFLICT",
+    );
+    expect(await bench.flows.workOnce()).toBe(1);
+    expect(await bench.flows.read(run)).toMatchObject({
+      status: "FAILED",
+      error: { code: "APPROVAL_EXPIRED" },
+    });
+    expect(await bench.flows.openApprovals()).toEqual([]);
+  });
+
+  it("holds for the payload that was shown and no other", async () => {
+    const bench = await ask();
+    const changed = await bench.another((f) => f.approve("manager", { amount: 2 }));
+    const { fingerprint, ...shown } = await decision(bench);
+    const other = {
+      ...shown,
+      fingerprint: fingerprint.replace(/^./, "z"),
+      decision: "approve" as const,
+    };
+    expect(await codeOf(bench.flows.decide(other))).toBe("APPROVAL_CONFLICT");
+    await bench.flows.decide({ ...shown, fingerprint, decision: "approve" });
+    await changed.workOnce();
+    expect(await changed.read(run)).toMatchObject({
+      status: "FAILED",
+      error: { code: "APPROVAL_MISMATCH" },
+    });
+  });
+
+  it.each([
+    [{ by: " " }, "INTENT_INVALID"],
+    [{ why: "" }, "INTENT_INVALID"],
+    [{ decision: "maybe" as never }, "CONFIGURATION_INVALID"],
+    [{ runId: "other" }, "APPROVAL_CONFLICT"],
+    [{ version: 2 }, "APPROVAL_CONFLICT"],
+  ])("refuses a decision with %o", async (change, code) => {
+    const bench = await ask();
+    const made = { ...(await decision(bench)), decision: "approve" as const };
+    expect(await codeOf(bench.flows.decide({ ...made, ...change }))).toBe(code);
+    expect(await bench.flows.openApprovals()).toHaveLength(1);
+  });
+});
+
+describeStores("runs", (suite) => {
+  it("an id that is taken by another input or flow is refused, and so is a purged one", async () => {
+    const bench = await openBench(suite, async () => "done");
+    const other = flow("other", async () => "other");
+    const guard = await createGuard({ store: bench.opened.store });
+    const both = createFlows({ store: bench.opened.store, guard, flows: [bench.made, other] });
+    await both.run(bench.made, run, { a: 1 } as never);
+    expect(await codeOf(both.start(bench.made, run, { a: 2 } as never))).toBe("PAYLOAD_MISMATCH");
+    expect(await codeOf(both.start(other, run, { a: 1 }))).toBe("PAYLOAD_MISMATCH");
+    expect(await codeOf(bench.flows.start(other, run, { a: 1 }))).toBe("FLOW_UNKNOWN");
+    expect(await codeOf(both.start(bench.made, { tenant: "acme", runId: " " }, {} as never))).toBe(
+      "INTENT_INVALID",
+    );
+    expect(await codeOf(both.read({ tenant: "acme", runId: "none" }))).toBe("RUN_NOT_FOUND");
+    bench.clock.advance(46 * 86_400_000);
+    expect(await both.purge()).toBe(1);
+    expect(await codeOf(both.start(bench.made, run, { a: 1 } as never))).toBe("KEY_EXPIRED");
+    expect(await bench.opened.store.runs.listSteps(run)).toEqual([]);
+  });
+
+  it("a run stays with the version that it was started with", async () => {
+    const bench = await openBench(suite, async (f) => {
+      await f.decide("old", () => 1);
+      await f.sleep("night", 1000);
+      return "old";
+    });
+    const guard = await createGuard({ store: bench.opened.store });
+    const newer = flow("bench", async (f) => f.decide("new", () => "new"), { version: 2 });
+    const onlyNew = createFlows({ store: bench.opened.store, guard, flows: [newer] });
+    await bench.flows.run(bench.made, run, {} as never);
+    bench.clock.advance(1000);
+    expect(await onlyNew.workOnce()).toBe(0);
+    expect(await onlyNew.run(newer, { ...run, runId: "second" }, {})).toMatchObject({
+      output: "new",
+    });
+    await bench.flows.workOnce();
+    expect(await bench.flows.read(run)).toMatchObject({ status: "DONE", output: "old" });
+  });
+
+  it("a process that lost its lease records nothing more", async () => {
+    let release = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let asked = 0;
+    const bench = await openBench(suite, (f) =>
+      f.decide("assess", async () => {
+        asked += 1;
+        if (asked === 1) await gate;
+        return asked;
+      }),
+    );
+    await bench.flows.start(bench.made, run, {} as never);
+    const stuck = bench.flows.workOnce();
+    await expect.poll(() => asked).toBe(1);
+    bench.clock.advance(61_000);
+    const other = await bench.another();
+    expect(await other.workOnce()).toBe(1);
+    const settled = await other.read(run);
+    release();
+    await stuck;
+    expect(await other.read(run)).toMatchObject({ status: "DONE", output: 2 });
+    expect((await other.read(run)).run.token).toBe(settled.run.token);
+  });
+
+  it("a worker takes up what is due and ends when it is told to", async () => {
+    const clockless = await suite.open();
+    const guard = await createGuard({ store: clockless.store });
+    const made = flow("short", async (f) => {
+      await f.sleep("a moment", 20);
+      return f.decide("end", () => f.runId);
+    });
+    const flows = createFlows({ store: clockless.store, guard, flows: [made] });
+    const stop = new AbortController();
+    const working = flows.work({ signal: stop.signal, everyMs: 50, concurrency: 2 });
+    const ids = ["a", "b", "c", "d", "e"].map((runId) => ({ tenant: "acme", runId }));
+    for (const id of ids) await flows.start(made, id, {});
+    for (const id of ids) {
+      await expect.poll(async () => (await flows.read(id)).status).toBe("DONE");
+    }
+    stop.abort();
+    await working;
+  });
+});
+
+scenario(
+  "an outcome in doubt is waited for, and the step is never decided anew",
+  {},
+  async (world) => {
+    const model = scriptedModel();
+    const refundTicket = flow("refund-ticket", async (f) => {
+      const decision = await f.decide("assess", model.ask);
+      return f.act("refund", world.refund, decision);
+    });
+    const flows = flowsOf(world, [refundTicket]);
+    world.provider.fault({ dropReplyAfterCommit: true });
+    const first = await flows.run(refundTicket, run, ticket);
+    expect(["WAITING", "DONE"]).toContain(first.status);
+    for (let pass = 0; pass < 6; pass += 1) {
+      world.advance(61_000);
+      await flows.workOnce();
+    }
+    expect((await flows.read(run)).status).toBe("DONE");
+    expect(model.prompts()).toBe(1);
+    await flows.run(refundTicket, { tenant: "acme", runId: "again" }, ticket);
+    world.assertEffects(1);
+  },
+);
+
+scenario(
+  "a replay of a recorded step asks neither the guard nor the provider",
+  {},
+  async (world) => {
+    const refundTicket = flow("refund-ticket", async (f) => {
+      const { orderId, ticketId } = ticket;
+      const args = { orderId, ticketId, amountMinor: 48_000, currency: "EUR" };
+      await f.approve("manager", args, { tool: world.refund });
+      const refund = await f.act("refund", world.refund, args);
+      await f.sleep("night", 1000);
+      return refund;
+    });
+    const flows = flowsOf(world, [refundTicket]);
+    await flows.run(refundTicket, run, ticket);
+    const [approval] = await flows.openApprovals();
+    if (approval === undefined) throw new Error("no approval is open");
+    const { name, version, fingerprint } = approval;
+    const by = { by: "lead@acme", why: "seen", decision: "approve" } as const;
+    await flows.decide({ ...run, name, version, fingerprint, ...by });
+    await flows.workOnce();
+    const lines = (await world.row()).journalSeq;
+    for (let pass = 0; pass < 3; pass += 1) {
+      await flows.wake(run);
+      await flows.workOnce();
+    }
+    expect((await world.row()).journalSeq).toBe(lines);
+    world.advance(1000);
+    await flows.workOnce();
+    expect(await flows.read(run)).toMatchObject({
+      status: "DONE",
+      output: { operation: "refund" },
+    });
+    world.assertEffects(1);
+  },
+);
