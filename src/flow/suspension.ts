@@ -38,23 +38,21 @@ export class Suspension {
   /** A step is over. */
   end(): void {
     this.#working -= 1;
-    this.#check();
+    void this.#check();
   }
 
   /** A step has to wait; this never settles. */
   wait(wait: Wait): Promise<never> {
     this.#working -= 1;
     this.#waits.push(wait);
-    this.#check();
+    void this.#check();
     return new Promise(() => {});
   }
 
   /** After a turn, in which the flow's code may have begun another step. */
-  #check(): void {
-    const { rung } = startTimer(this.#runtime, 0);
-    void rung.then(() => {
-      if (this.#working === 0 && this.#waits.length > 0) this.#reach(firstOf(this.#waits));
-    });
+  async #check(): Promise<void> {
+    await startTimer(this.#runtime, 0).rung;
+    if (this.#working === 0 && this.#waits.length > 0) this.#reach(firstOf(this.#waits));
   }
 }
 
