@@ -59,6 +59,7 @@ export function createPostgresExecutor<Client extends PostgresClient>(
     },
   });
   return {
+    checkOutside: () => refuseInside(pool),
     run: async (name, params) => {
       refuseInside(pool);
       return withRetry(options, toStoreError, () =>

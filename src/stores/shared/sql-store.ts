@@ -61,12 +61,15 @@ export abstract class SqlStore<Driver> implements EffectStore<Driver> {
   }
 
   async claim(params: port.ClaimParams): Promise<OperationRecord> {
+    // Here, for a batch runs in the surroundings of whoever began it.
+    this.#executor.checkOutside();
     const record = await this.#claims.add(params);
     assert(record !== undefined, "a claim always returns the row (R8)");
     return record;
   }
 
-  complete(params: port.CompleteParams): Promise<OperationRecord | undefined> {
+  async complete(params: port.CompleteParams): Promise<OperationRecord | undefined> {
+    this.#executor.checkOutside();
     return this.#completions.add(params);
   }
 

@@ -82,6 +82,8 @@ export interface SqlStatements {
 
 /** Runs single statements, each a transaction of its own, and transactions of several. */
 export interface SqlExecutor<Driver> extends SqlStatements {
+  /** @throws {NeverTwiceError} TRANSACTION_OPEN when called inside a transaction of this executor. */
+  checkOutside(): void;
   /** Commits after the work, or rolls back what it did and throws its error on. */
   transaction<T>(work: (statements: SqlStatements, driver: Driver) => Promise<T> | T): Promise<T>;
 }

@@ -74,6 +74,7 @@ export function createSqliteExecutor<Database extends SqliteDatabase>(
     },
   };
   return {
+    checkOutside: () => refuseInside(database),
     run: async (name, params) => {
       refuseInside(database);
       return withBusyRetry(database, () => runAlone(name, params), options);
