@@ -133,9 +133,9 @@ it("migrate makes a file or a schema once, and --print gives a DBA the SQL that 
     runJson(["migrate", "--store", printed]),
     runJson(["migrate", "--print", "--store", made]),
   ]);
-  expect(again.stdout.replaceAll("\n", " ")).toContain("has schema 1 already");
+  expect(again.stdout.replaceAll("\n", " ")).toContain("has schema 2 already");
   expect(after.document).toMatchObject({ applied: [] });
-  expect(doctor.document).toEqual({ sql: "-- Nothing is missing: the schema is at 1." });
+  expect(doctor.document).toEqual({ sql: "-- Nothing is missing: the schema is at 2." });
 });
 
 function schemaOfFile(database: Database.Database): unknown[] {
