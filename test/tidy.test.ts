@@ -36,7 +36,9 @@ const floors: Record<string, readonly string[]> = {
   "stores/shared": ["base", "intent", "ledger"],
   "stores/sqlite": ["base", "intent", "ledger", "stores/shared"],
   "stores/postgres": ["base", "intent", "ledger", "stores/shared"],
+  "edges/mcp": ["base", "intent", "ledger", "guard"],
   testing: ["base", "intent", "ledger", "guard", "stores/shared", "stores/sqlite"],
+  gateway: ["base", "intent", "ledger", "guard", "edges/mcp"],
   cli: [
     "base",
     "intent",
@@ -46,6 +48,7 @@ const floors: Record<string, readonly string[]> = {
     "stores/sqlite",
     "stores/postgres",
     "testing",
+    "gateway",
   ],
 };
 

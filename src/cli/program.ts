@@ -8,6 +8,7 @@ import { addAuditExport } from "./commands/audit-export.ts";
 import { addAuditVerify } from "./commands/audit-verify.ts";
 import { addDemo } from "./commands/demo.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addGateway } from "./commands/gateway.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addOperationsList } from "./commands/operations-list.ts";
 import { addOperationsShow } from "./commands/operations-show.ts";
@@ -68,6 +69,7 @@ export function createProgram(json: boolean): Command {
   addAuditExport(audit);
   addAuditVerify(audit);
   addPurge(program);
+  addGateway(program);
   addVerify(program);
   return program;
 }
