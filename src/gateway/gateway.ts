@@ -35,6 +35,8 @@ export interface GatewayOptions {
   readonly version: string;
   /** More for the guard: settings that are accepted by name, points of a test. */
   readonly guard?: Partial<Pick<GuardOptions, "accept" | "onPoint" | "keySecret" | "runtime">>;
+  /** For tests, which put a guard that guards nothing in its place. */
+  readonly createGuard?: (options: GuardOptions) => Promise<Guard>;
 }
 
 /** What one configuration and one listing come to. A call keeps the one that it began with. */
@@ -139,7 +141,8 @@ export class Gateway {
     const tools = [...catalogue.entries.values()].flatMap((entry) =>
       entry.verdict === "guarded" ? [entry.tool] : [],
     );
-    const guard = await createGuard({
+    const create = this.#options.createGuard ?? createGuard;
+    const guard = await create({
       ...more,
       store,
       tools,
