@@ -28,12 +28,20 @@ export function draftPolicy(definition: ToolDefinition): Draft {
   const isFree = (name: string): boolean => wordy.test(name) && !required.includes(name);
   const business = names.filter((name) => !isFree(name));
   const spelled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, "$1_$2");
-  const ids = business.filter((name) => required.includes(name) && idLike.test(spelled(name)));
-  const identity = ids.length > 0 ? ids : business.filter((name) => required.includes(name));
+  const isPlain = (name: string): boolean => {
+    const property = definition.inputSchema.properties?.[name] as { type?: unknown } | undefined;
+    return ["string", "integer", "number", "boolean"].includes(String(property?.type));
+  };
+  const needed = business.filter((name) => required.includes(name) && isPlain(name));
+  const ids = needed.filter((name) => idLike.test(spelled(name)));
+  const identity = ids.length > 0 ? ids : needed;
   const free = names.filter(isFree);
   return {
     kind: "non-idempotent",
-    intent: [definition.name, ...identity.map((name) => `{args.${name}}`)].join(":"),
+    // Nothing that every call brings says what the business wants done once; its caller has to.
+    ...(identity.length === 0
+      ? { intentFrom: ["meta", "header", "parameter"] }
+      : { intent: [definition.name, ...identity.map((name) => `{args.${name}}`)].join(":") }),
     businessArguments: Object.fromEntries(business.map((name) => [name, null])),
     ...(free.length === 0 ? {} : { freeText: free }),
     timeout: "60s",

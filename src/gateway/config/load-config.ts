@@ -8,7 +8,9 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Ajv, type ErrorObject } from "ajv";
 import { minutes } from "../../base/duration.ts";
-import { NeverTwiceError } from "../../base/errors.ts";
+import { NeverTwiceError, isNeverTwiceError } from "../../base/errors.ts";
+import { guardedTool } from "../../edges/mcp/guarded-tool.ts";
+import type { ToolPolicy } from "../../edges/mcp/tool-policy.ts";
 import { ConfigSource, type Path } from "./config-source.ts";
 import { configSchema } from "./config-schema.ts";
 import { durationMs } from "./duration-text.ts";
@@ -109,9 +111,10 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     if (spec !== undefined) upstreams.set(name, spec);
   }
   const policies = Object.entries(written.tools ?? {}).flatMap(([name, tool]) => {
-    const policy = readPolicy(source, name, tool, written);
-    return policy === undefined ? [] : [[name, policy] as const];
+    return [[name, readPolicy(source, name, tool, written)] as const];
   });
+  if (source.faults.length === 0)
+    for (const [name, policy] of policies) checkContract(source, name, policy);
   const { context = {}, limits = {} } = written;
   const http = written.http === undefined ? undefined : readHttp(source, written.http);
   return {
@@ -133,6 +136,20 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     shutdownMs: written.shutdown === undefined ? minutes(0.5) : durationMs(written.shutdown),
   };
 }
+
+/** What the parts of a policy say against each other; the server's own definition is compared later. */
+function checkContract(source: ConfigSource, name: string, policy: ToolPolicy): void {
+  if (policy.kind !== "non-idempotent") return;
+  const nobody = { name: policy.upstream, era: undefined, request: () => Promise.reject(unasked) };
+  try {
+    guardedTool(policy, { name: policy.tool, inputSchema: { type: "object" } }, nobody);
+  } catch (error) {
+    if (!isNeverTwiceError(error)) throw error;
+    source.fault(["tools", name], error.message);
+  }
+}
+
+const unasked = new Error("a server is not asked while a configuration is read");
 
 function storeOf(file: string, location: string): string {
   return location.includes("://") ? location : resolve(dirname(file), location);

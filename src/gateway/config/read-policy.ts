@@ -37,13 +37,13 @@ interface Reading {
   readonly config: WrittenConfig;
 }
 
-/** Reads the policy; undefined when its faults leave nothing to read. */
+/** Reads the policy. Its faults are noted; what is returned then is not to be used. */
 export function readPolicy(
   source: ConfigSource,
   name: string,
   tool: WrittenTool,
   config: WrittenConfig,
-): ToolPolicy | undefined {
+): ToolPolicy {
   const path: Path = ["tools", name];
   const slash = name.indexOf("/");
   const upstream = name.slice(0, slash);

@@ -29,7 +29,6 @@ export interface ToolAnswer {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
   readonly structuredContent?: unknown;
   readonly isError?: boolean;
-  readonly _meta?: Readonly<Record<string, unknown>>;
   readonly [member: string]: unknown;
 }
 
@@ -275,7 +274,8 @@ export async function callTool(
 
 /** What of an answer is ours. */
 export function operationOf(answer: ToolAnswer): Operation {
-  return (answer._meta?.["dev.nevertwice/operation"] ?? {}) as Operation;
+  const meta = (answer["_meta"] ?? {}) as Readonly<Record<string, Operation | undefined>>;
+  return meta["dev.nevertwice/operation"] ?? {};
 }
 
 /** DONE, REPLAYED, or an error's code. */
