@@ -4,7 +4,7 @@
  * @module
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Json } from "../base/plain-json.ts";
+import type { Json, JsonObject } from "../base/plain-json.ts";
 import type { BusinessFields } from "../intent/business-arguments.ts";
 import type { Intent, Scope } from "../intent/intent.ts";
 import type { Contract, Terms } from "./contract.ts";
@@ -103,6 +103,11 @@ export interface GuardedTool<
   readonly businessArguments: BusinessArguments<Args, Field>;
   readonly contract: Contract<Readonly<Pick<Args, Field>>, Result>;
   readonly lookAlike?: LookAlikeRule<NoInfer<Field>>;
+  /**
+   * Says why a person has to approve before anything is sent; undefined lets the call go. It gets the
+   * business arguments, and throwing asks a person too.
+   */
+  readonly hold?: (args: Readonly<Pick<Args, NoInfer<Field>>>) => string | undefined;
   /** Gets the business arguments, frozen: on a resend exactly those of the first request (R17). */
   readonly execute: (
     args: Readonly<Pick<Args, NoInfer<Field>>>,
@@ -130,6 +135,7 @@ export interface GuardedParts {
   readonly contract: Contract<unknown, unknown>;
   readonly terms: Terms;
   readonly lookAlike: LookAlikeRule<string> | null;
+  readonly hold: ((args: JsonObject) => string | undefined) | null;
   intent(source: IntentSource<Fields>): Intent;
 }
 

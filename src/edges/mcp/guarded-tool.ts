@@ -21,7 +21,12 @@ import { normaliserOf } from "./normalisers.ts";
 import { paramHeaders } from "./param-headers.ts";
 import { renderIntent } from "./template.ts";
 import { type ObjectSchema, type ToolDefinition, withoutArguments } from "./tool-definition.ts";
-import { type DefinitiveRule, type GuardPolicy, policyName } from "./tool-policy.ts";
+import {
+  type ApprovalPolicy,
+  type DefinitiveRule,
+  type GuardPolicy,
+  policyName,
+} from "./tool-policy.ts";
 import type { UpstreamConnection, UpstreamRequestOptions } from "./upstream-connection.ts";
 import {
   InputRequired,
@@ -50,7 +55,7 @@ export function guardedTool(
   definition: ToolDefinition,
   upstream: UpstreamSender,
 ): Tool<Members> {
-  const { lookAlike } = policy;
+  const { lookAlike, approval } = policy;
   const declaration = {
     name: policyName(policy),
     kind: "non-idempotent",
@@ -63,10 +68,19 @@ export function guardedTool(
     ),
     contract: contractOf(policy, upstream),
     ...(lookAlike === undefined ? {} : { lookAlike }),
+    ...(approval === undefined ? {} : { hold: (args: JsonObject) => holdReason(approval, args) }),
     execute: (args: JsonObject, call: ExecuteCall) =>
       callUpstream(policy, definition, upstream, args, call),
   };
   return defineTool(declaration as unknown as Parameters<typeof defineTool>[0]) as Tool<Members>;
+}
+
+/** What is no number can't be compared, and is asked about as well. */
+function holdReason({ argument, above }: ApprovalPolicy, args: JsonObject): string | undefined {
+  const value = args[argument];
+  const amount = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof amount === "number" && amount <= above) return undefined;
+  return `${argument} is ${value === undefined ? "not given" : JSON.stringify(value)}, and above ${above} a person has to approve`;
 }
 
 /** Arguments that a model is not shown: they are ours to give. */
