@@ -57,7 +57,13 @@ export interface GatewayWorld {
   /** Another gateway on the same store. */
   another(): Promise<{ gateway: Gateway; agent: Client }>;
   /** Issues the refund. */
-  refund(change?: Readonly<Record<string, unknown>>, by?: Client): Promise<ToolAnswer>;
+  refund(
+    change?: Readonly<Record<string, unknown>>,
+    by?: Client,
+    meta?: Readonly<Record<string, unknown>>,
+  ): Promise<ToolAnswer>;
+  /** A guard on the same store, for a reviewer. */
+  bare(): Promise<{ guard: Guard }>;
   /** Sets something that goes wrong in the server; see refund-server.ts. */
   set(flag: string): void;
   clear(flag: string): void;
@@ -184,8 +190,9 @@ export async function createGatewayWorld(
         agent: await connectAgent(other.service.url, options.agent),
       };
     },
-    refund: (change = {}, by = agent) =>
-      callTool(by, "issue_refund", { order_id: "8812", amount_minor: 48_000, ...change }),
+    refund: (change = {}, by = agent, meta = undefined) =>
+      callTool(by, "issue_refund", { order_id: "8812", amount_minor: 48_000, ...change }, meta),
+    bare: async () => ({ guard: await createGuard({ store: await opened.again() }) }),
     set: (flag) => writeFileSync(join(folder, flag), ""),
     clear: (flag) => rmSync(join(folder, flag), { force: true }),
     effects,
