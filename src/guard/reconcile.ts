@@ -137,8 +137,8 @@ function doubtOf(
 function findHold({ parts, record, arguments: captured }: Turn): string | undefined {
   if (record.generation > 0) return undefined;
   try {
-    const reason: unknown = parts.hold?.(captured.value);
-    return reason === undefined ? undefined : storableText(String(reason));
+    const reason = parts.hold?.(captured.value);
+    return reason === undefined ? undefined : storableText(reason);
   } catch (error) {
     return `the rule that asks a person could not be applied: ${errorText(error)}`;
   }

@@ -76,10 +76,7 @@ it("a probe sees what a tool does, and tells a hint that lies by exit code 1", a
 
   const counter = join(place, "counter.mjs");
   writeFileSync(counter, lyingServer);
-  const lying = await probe(
-    [process.execPath, counter],
-    ...["--probe", "look", "--observe", "count"],
-  );
+  const lying = await probe([process.execPath, counter], "--probe", "look", "--observe", "count");
   expect(lying.exitCode).toBe(1);
   expect(JSON.parse(lying.stdout)).toMatchObject({
     observed: "repeats",

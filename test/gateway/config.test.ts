@@ -229,6 +229,22 @@ it("all faults are told at once", () => {
   expect(faultsOf(text)).toHaveLength(2);
 });
 
+it("what the guide and the reference write is a configuration", () => {
+  const blocks = ["guides/mcp-gateway.md", "reference/gateway-config.md"].flatMap((name) => {
+    const page = readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
+    return [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text ?? "");
+  });
+  expect(blocks.length).toBe(3);
+  const servers = "upstreams: { shop: { command: shop } }\n";
+  for (const block of blocks) {
+    // A part of a policy stands in the policy of the guide.
+    const policy = blocks[0] ?? "";
+    const inside = block.replaceAll(/^/gm, "    ").replaceAll(/^ +$/gm, "");
+    const text = block.startsWith("reconcile:") ? `${policy}${inside}` : block;
+    expect(faultsOf(`${servers}${text}`)).toEqual([]);
+  }
+});
+
 it("docs/reference/nevertwice.schema.json is the schema that is checked", () => {
   const file = new URL("../../docs/reference/nevertwice.schema.json", import.meta.url);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(JSON.stringify(configSchema)));

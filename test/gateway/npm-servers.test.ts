@@ -92,7 +92,7 @@ function holds(
 ): void {
   it(`${title}: holds`, async () => play(await start(suite, config, createGuard)));
   it(`${title}: breaks under a pass-through guard`, async () => {
-    const place = await start(suite, config, passThroughGuard as typeof createGuard);
+    const place = await start(suite, config, passThroughGuard);
     await expect(play(place)).rejects.toThrow();
   });
 }

@@ -135,7 +135,7 @@ it("the answers of calls that are refused before anything is recorded", async ()
 
 it("no error of an unknown outcome says that it failed, or invites to another try", () => {
   for (const code of errorCodes) {
-    const result = errorResult(new NeverTwiceError(code as ErrorCode, "What is known."));
+    const result = errorResult(new NeverTwiceError(code, "What is known."));
     expect(result).toMatchObject({ isError: true, content: [{ text: "What is known." }] });
   }
   const defect = errorResult(new Error("boom")) as unknown as ToolAnswer;

@@ -190,7 +190,7 @@ export async function createGatewayWorld(
         agent: await connectAgent(other.service.url, options.agent),
       };
     },
-    refund: (change = {}, by = agent, meta = undefined) =>
+    refund: (change = {}, by = agent, meta) =>
       callTool(by, "issue_refund", { order_id: "8812", amount_minor: 48_000, ...change }, meta),
     bare: async () => ({ guard: await createGuard({ store: await opened.again() }) }),
     set: (flag) => writeFileSync(join(folder, flag), ""),
