@@ -3,7 +3,7 @@
  * the same call is safe. None of an unknown outcome says "failed" or "try again".
  */
 import { expect, it, onTestFinished } from "vitest";
-import { type ErrorCode, NeverTwiceError, errorCodes } from "../../src/index.ts";
+import { NeverTwiceError, errorCodes } from "../../src/index.ts";
 import { errorResult, outcomeResult } from "../../src/edges/mcp/answers.ts";
 import { openSqlite, type StoreSuite } from "../support/stores.ts";
 import {
