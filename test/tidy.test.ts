@@ -41,7 +41,9 @@ const floors: Record<string, readonly string[]> = {
   "edges/engines": ["base", "intent", "ledger", "guard", "effects", "flow"],
   "edges/events": ["base", "intent", "ledger", "guard", "effects", "flow"],
   "edges/providers": ["base", "intent", "ledger", "guard"],
+  "edges/mcp": ["base", "intent", "ledger", "guard"],
   testing: ["base", "intent", "ledger", "guard", "stores/shared", "stores/sqlite"],
+  gateway: ["base", "intent", "ledger", "guard", "edges/mcp"],
   cli: [
     "base",
     "intent",
@@ -54,6 +56,7 @@ const floors: Record<string, readonly string[]> = {
     "stores/postgres",
     "edges/providers",
     "testing",
+    "gateway",
   ],
 };
 

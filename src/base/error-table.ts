@@ -65,6 +65,18 @@ const table = {
     "after-fix",
     "The database's schema holds a breaking change that this program doesn't know; nothing was sent.",
   ),
+  TOOL_UNLISTED: entry(
+    403,
+    "operator",
+    "after-fix",
+    "The gateway has no policy for this tool; nothing was recorded and nothing was sent.",
+  ),
+  TOOL_HELD: entry(
+    403,
+    "operator",
+    "after-fix",
+    "The tool's definition is not the one that was pinned, or contradicts its policy; nothing was recorded and nothing was sent.",
+  ),
   UNSUPPORTED_ARGUMENT: entry(
     400,
     "caller",

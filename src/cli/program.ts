@@ -8,6 +8,9 @@ import { addAuditExport } from "./commands/audit-export.ts";
 import { addAuditVerify } from "./commands/audit-verify.ts";
 import { addDemo } from "./commands/demo.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addGateway } from "./commands/gateway.ts";
+import { addInit } from "./commands/init.ts";
+import { addInspect } from "./commands/inspect.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addOperationsList } from "./commands/operations-list.ts";
 import { addOperationsShow } from "./commands/operations-show.ts";
@@ -76,6 +79,9 @@ export function createProgram(json: boolean): Command {
   addProvidersList(providers);
   addProvidersShow(providers);
   addPurge(program);
+  addInit(program);
+  addInspect(program);
+  addGateway(program);
   addVerify(program);
   return program;
 }

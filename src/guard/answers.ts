@@ -135,9 +135,14 @@ function mismatchedFields(stored: string, given: JsonObject): string[] {
 /** The provider refused for good. */
 export function operationFailed(record: OperationRecord): NeverTwiceError {
   const error = JSON.parse(record.error ?? "{}") as { message?: string };
+  // Without an armed attempt nobody but a person can have said no.
+  const known =
+    record.attempts === 0
+      ? "This intent was declined before anything was sent for it"
+      : "The downstream refused this intent for good";
   return new NeverTwiceError(
     "OPERATION_FAILED",
-    `The downstream refused this intent for good: ${error.message ?? "no reason given"}. No effect exists. The same call gives this same answer and sends nothing; ` +
+    `${known}: ${error.message ?? "no reason given"}. No effect exists. The same call gives this same answer and sends nothing; ` +
       `another attempt is a new intent that names this one and a reason. Key ${record.key}.`,
     { key: record.key, details: { ...facts(record), error } },
   );

@@ -46,7 +46,7 @@ export async function claim(env: GuardEnvironment, call: PreparedCall): Promise<
 /** What the claim of a call says. */
 export function claimParams(env: GuardEnvironment, call: PreparedCall): ClaimParams {
   const { parts, context } = call;
-  const { terms, lookAlike } = parts;
+  const { terms, lookAlike, hold } = parts;
   return {
     tenant: call.tenant,
     key: call.key,
@@ -59,8 +59,8 @@ export function claimParams(env: GuardEnvironment, call: PreparedCall): ClaimPar
     acquisitionId: call.acquisitionId,
     leaseMs: terms.leaseMs,
     // A strict tool arms separately, so that a crash in between calls nobody. So does a tool whose
-    // look-alikes are held: it must look before it may send.
-    arm: terms.policy.mode !== "strict" && lookAlike?.rule !== "hold",
+    // calls or look-alikes are held: it must look before it may send.
+    arm: terms.policy.mode !== "strict" && lookAlike?.rule !== "hold" && hold === null,
     wireKey: terms.wireKeyOf(call.key, 0),
     quietMs: quietSpanMs(terms.bounds),
     retentionMs: env.retentionMs,

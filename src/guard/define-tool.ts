@@ -102,6 +102,7 @@ const guardedPartNames = [
   "scope",
   "lookAlike",
   "compensation",
+  "hold",
 ];
 
 function isObject(value: unknown): value is object {
@@ -141,6 +142,7 @@ function guardedParts(name: string, parts: Record<string, unknown>, refuse: Refu
       refuse,
     ),
     compensation: compensationOf(parts["compensation"], refuse),
+    hold: holdRule(parts["hold"], refuse),
     intent: parts["intent"] as GuardedParts["intent"],
   });
 }
@@ -270,6 +272,12 @@ function missingForResend(key: NonNullable<Contract<unknown, unknown>["key"]>): 
   if (key.retentionMs === undefined) return "`contract.key.retentionMs` is not known";
   if (key.atomic !== true) return "`contract.key.atomic` is not true";
   return "`contract.key.afterError` must be `replays`, `re-executes` or `burnt`";
+}
+
+function holdRule(declared: unknown, refuse: Refuse): GuardedParts["hold"] {
+  if (declared === undefined) return null;
+  if (typeof declared !== "function") refuse("`hold` must be a function");
+  return declared as GuardedParts["hold"];
 }
 
 function lookAlikeRule(

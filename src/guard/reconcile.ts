@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assert, errorText, isNeverTwiceError } from "../base/errors.ts";
+import { assert, errorText, isNeverTwiceError, storableText } from "../base/errors.ts";
 import { type NextStep, decideNext, nothingSent } from "../ledger/decide.ts";
 import { sweepBackOffMs } from "../ledger/window.ts";
 import { type Outcome, needsReview, outcomeUnknown } from "./answers.ts";
@@ -132,15 +132,28 @@ function doubtOf(
   return { reason, cause: new Error(said), sweepAfterMs, event };
 }
 
+/** Why a person has to approve first. One who has let it run is not asked again. */
+function findHold({ parts, record, arguments: captured }: Turn): string | undefined {
+  if (record.generation > 0) return undefined;
+  try {
+    const reason = parts.hold?.(captured.value);
+    return reason === undefined ? undefined : storableText(reason);
+  } catch (error) {
+    return `the rule that asks a person could not be applied: ${errorText(error)}`;
+  }
+}
+
 /**
- * The first send of an operation, armed by its claim or to be armed now. What looks like it is told to
- * the caller, or holds it for a person (R26).
+ * The first send of an operation, armed by its claim or to be armed now. It may need a person's
+ * approval, and what looks like it is told to the caller or holds it for a person (R26).
  */
 export async function sendFirst(
   env: GuardEnvironment,
   turn: Turn,
   byClaim?: Armed,
 ): Promise<Outcome<unknown>> {
+  const held = findHold(turn);
+  if (held !== undefined) return escalate(env, turn, held);
   const alike = await findLookAlike(env, turn);
   if (alike !== undefined && turn.parts.lookAlike?.rule === "hold")
     return escalate(env, turn, alike);

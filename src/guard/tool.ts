@@ -4,7 +4,7 @@
  * @module
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Json } from "../base/plain-json.ts";
+import type { Json, JsonObject } from "../base/plain-json.ts";
 import type { BusinessFields } from "../intent/business-arguments.ts";
 import type { Intent, Scope } from "../intent/intent.ts";
 import type { Contract, Terms } from "./contract.ts";
@@ -123,6 +123,11 @@ export interface GuardedTool<
   readonly lookAlike?: LookAlikeRule<NoInfer<Field>>;
   /** How to undo it. */
   readonly compensation?: Compensation<Readonly<Pick<Args, NoInfer<Field>>>, NoInfer<Result>>;
+  /**
+   * Says why a person has to approve before anything is sent; undefined lets the call go. It gets the
+   * business arguments, and throwing asks a person too.
+   */
+  readonly hold?: (args: Readonly<Pick<Args, NoInfer<Field>>>) => string | undefined;
   /** Gets the business arguments, frozen: on a resend exactly those of the first request (R17). */
   readonly execute: (
     args: Readonly<Pick<Args, NoInfer<Field>>>,
@@ -151,6 +156,7 @@ export interface GuardedParts {
   readonly terms: Terms;
   readonly lookAlike: LookAlikeRule<string> | null;
   readonly compensation: Compensation | null;
+  readonly hold: ((args: JsonObject) => string | undefined) | null;
   intent(source: IntentSource<Fields>): Intent;
 }
 

@@ -20,7 +20,13 @@ import ts from "typescript";
 import packageJson from "../../package.json" with { type: "json" };
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const drivers = ["better-sqlite3", "pg"];
+const drivers = [
+  "better-sqlite3",
+  "pg",
+  "@modelcontextprotocol/client",
+  "@modelcontextprotocol/node",
+  "@modelcontextprotocol/server",
+];
 
 const options: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,

@@ -39,10 +39,16 @@ const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 let built: BuiltPackage | undefined;
 afterAll(() => built?.remove());
 
+/** The main file of the package, built. */
+export function builtMain(): string {
+  built ??= buildPackage({ withDrivers: true });
+  return built.main;
+}
+
 /** Starts the binary. */
 export function startCli(args: readonly string[], options: RunOptions = {}): ChildProcess {
   const { NEVERTWICE_STORE: _, FORCE_COLOR: __, NO_COLOR: ___, ...inherited } = process.env;
-  const main = options.main ?? (built ??= buildPackage({ withDrivers: true })).main;
+  const main = options.main ?? builtMain();
   const loader = main.endsWith(".ts") ? ["--import", tsx] : [];
   return spawn(process.execPath, [...loader, main, ...args], {
     // Not here: it must not depend on where it is called.

@@ -192,6 +192,12 @@ describe("a registered tool", () => {
   });
 });
 
+it("a rule that holds calls is a function", () => {
+  expect(refusal({ hold: "above 20000" })).toContain("`hold` must be a function");
+  expect(guardedOf({ hold: () => "always" }).hold?.({})).toBe("always");
+  expect(guardedOf({}).hold).toBeNull();
+});
+
 describe("a look-alike rule", () => {
   const rule = { rule: "warn", windowMs: 1000 };
 

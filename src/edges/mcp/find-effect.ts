@@ -1,0 +1,140 @@
+/**
+ * Reconcile by another tool: reads what an upstream server shows and says what that proves (R18).
+ * Anything that can't be read is `unsure`; so is an answer that the server itself calls an error.
+ *
+ * @module
+ */
+import { canonicalJson } from "../../base/canonical-json.ts";
+import type { JsonObject } from "../../base/plain-json.ts";
+import type { FoundEffect, LookUpAnswer, LookUpQuestion } from "../../guard/contract.ts";
+import { renderJson } from "./json-template.ts";
+import { valueAt } from "./json-pointer.ts";
+import { type TemplateValues, renderValue } from "./template.ts";
+import type { ReconcilePolicy } from "./tool-policy.ts";
+import type { UpstreamConnection } from "./upstream-connection.ts";
+import { textOf } from "./upstream-errors.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Asks the server with each wire key in turn; the first that finds something has the answer. */
+export async function findEffect(
+  policy: ReconcilePolicy,
+  upstream: Pick<UpstreamConnection, "request">,
+  question: LookUpQuestion<JsonObject>,
+): Promise<LookUpAnswer<Members>> {
+  let answer: LookUpAnswer<Members> = { answer: "unsure", reason: "nothing was asked" };
+  for (const wireKey of usesWireKey(policy) ? question.wireKeys : question.wireKeys.slice(0, 1)) {
+    answer = await ask(policy, upstream, question, wireKey);
+    if (answer.answer !== "absent") return answer;
+  }
+  return answer;
+}
+
+/** Without it in the question, every wire key asks the same. */
+function usesWireKey(policy: ReconcilePolicy): boolean {
+  return JSON.stringify([policy.arguments, policy.match, policy.contains ?? null]).includes(
+    '"wireKey"',
+  );
+}
+
+async function ask(
+  policy: ReconcilePolicy,
+  upstream: Pick<UpstreamConnection, "request">,
+  question: LookUpQuestion<JsonObject>,
+  wireKey: string,
+): Promise<LookUpAnswer<Members>> {
+  const { tenant, key, arguments: args, signal } = question;
+  const values = { args, tenant, key, wireKey };
+  const params = { name: policy.tool, arguments: renderJson(policy.arguments, values) };
+  const result = await upstream.request("tools/call", params, { cancel: signal });
+  if (result["isError"] === true) return { answer: "unsure", reason: textOf(result) };
+  if (result["resultType"] === "input_required")
+    return { answer: "unsure", reason: "the look-up asks for input" };
+  return judge(policy, result, values);
+}
+
+function judge(
+  policy: ReconcilePolicy,
+  result: Members,
+  values: TemplateValues,
+): LookUpAnswer<Members> {
+  const shown = shownBy(result);
+  const items = policy.items === undefined ? [shown] : valueAt(shown, policy.items);
+  if (!Array.isArray(items)) {
+    return { answer: "unsure", reason: `the look-up's result has no list at ${policy.items}` };
+  }
+  const found = (items as unknown[]).filter((item) => matches(policy, item, values));
+  if (found.length === 0) return { answer: "absent" };
+  const unknown = found.map((item) => statusOf(policy, item)).find((status) => status.unknown);
+  if (unknown !== undefined)
+    return { answer: "unsure", reason: `the look-up shows the status ${unknown.shown}` };
+  return { answer: "found", effects: found.map((item) => effectOf(policy, item)) };
+}
+
+/** What the server shows: structured, or JSON in its first text, or that text. */
+function shownBy(result: Members): unknown {
+  if (result["structuredContent"] !== undefined) return result["structuredContent"];
+  const text = textOf(result);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function matches(policy: ReconcilePolicy, item: unknown, values: TemplateValues): boolean {
+  const { contains } = policy;
+  if (contains !== undefined) {
+    const wanted = renderValue(contains, values);
+    const text = typeof item === "string" ? item : JSON.stringify(item);
+    if (typeof wanted !== "string" || wanted === "" || !text.includes(wanted)) return false;
+  }
+  return policy.match.every(({ pointer, equals }) => {
+    const wanted = renderValue(equals, values);
+    const shown = valueAt(item, pointer);
+    if (wanted === undefined || shown === undefined) return false;
+    return spelled(shown) === spelled(wanted);
+  });
+}
+
+/** A template gives text where a server shows a number; as ids they are the same. */
+function spelled(value: unknown): string {
+  return typeof value === "string" ? value : canonicalJson(value);
+}
+
+function effectOf(policy: ReconcilePolicy, item: unknown): FoundEffect<Members> {
+  const id = policy.id === undefined ? undefined : valueAt(item, policy.id);
+  const plainId = typeof id === "string" || typeof id === "number" ? String(id) : undefined;
+  return {
+    status: statusOf(policy, item).status,
+    result: foundResult(item),
+    ...(plainId === undefined ? {} : { providerId: plainId }),
+  };
+}
+
+interface ShownStatus {
+  readonly status: FoundEffect<Members>["status"];
+  readonly shown: string;
+  readonly unknown: boolean;
+}
+
+/** A status that the policy doesn't list is no success. */
+function statusOf(policy: ReconcilePolicy, item: unknown): ShownStatus {
+  const { status: lists } = policy;
+  if (lists === undefined) return { status: "succeeded", shown: "", unknown: false };
+  const shown = canonicalJson(valueAt(item, lists.pointer) ?? null);
+  const status = (["succeeded", "pending", "failed"] as const).find((each) =>
+    lists[each].some((value) => canonicalJson(value) === shown),
+  );
+  return { status: status ?? "pending", shown, unknown: status === undefined };
+}
+
+/** The effect in the shape of a tool's result. */
+function foundResult(item: unknown): Members {
+  const text = typeof item === "string" ? item : JSON.stringify(item);
+  const structured = typeof item === "object" && item !== null && !Array.isArray(item);
+  return {
+    content: [{ type: "text", text }],
+    ...(structured ? { structuredContent: item } : {}),
+  };
+}

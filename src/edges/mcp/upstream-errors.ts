@@ -1,0 +1,68 @@
+/**
+ * How a request to an upstream server can end without a result. What each proves differs, and that
+ * is all that the gateway goes by.
+ *
+ * @module
+ */
+
+/** Nothing was written: there is no connection. A fact that we established ourselves (R13). */
+export class UpstreamNotConnected extends Error {
+  override readonly name = "UpstreamNotConnected";
+}
+
+/** The request may have been written, and no answer will come. It proves nothing. */
+export class UpstreamLost extends Error {
+  override readonly name = "UpstreamLost";
+}
+
+/** The server answered with a JSON-RPC error. */
+export class UpstreamRefusal extends Error {
+  override readonly name = "UpstreamRefusal";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/**
+ * JSON-RPC errors of a server that has not run the request: the method is not there, or its
+ * parameters were refused. -32603 and all others may come after the effect.
+ * https://www.jsonrpc.org/specification#error_object
+ */
+export const notExecutedCodes: readonly number[] = [-32601, -32602];
+
+/** The server asks back before it goes on (a multi-round-trip request); it has not finished. */
+export class InputRequired extends Error {
+  override readonly name = "InputRequired";
+  readonly result: Readonly<Record<string, unknown>>;
+
+  constructor(result: Readonly<Record<string, unknown>>) {
+    super("the server asks for more input before it goes on");
+    this.result = result;
+  }
+}
+
+/** The tool ran and reported an error, which may have come after the effect. */
+export class ToolReportedError extends Error {
+  override readonly name = "ToolReportedError";
+  readonly result: Readonly<Record<string, unknown>>;
+
+  constructor(result: Readonly<Record<string, unknown>>) {
+    super(textOf(result));
+    this.result = result;
+  }
+}
+
+/** The texts of a tool's result, joined. */
+export function textOf(result: Readonly<Record<string, unknown>>): string {
+  const { content } = result;
+  const texts = (Array.isArray(content) ? content : []).flatMap((block: unknown) => {
+    const text: unknown = (block as { text?: unknown } | null)?.text;
+    return typeof text === "string" ? [text] : [];
+  });
+  return texts.length === 0 ? "the tool reported an error without a text" : texts.join("\n");
+}

@@ -1,0 +1,339 @@
+/**
+ * The gateway: agents on one side, upstream MCP servers on the other, the guard between them.
+ *
+ * @module
+ */
+import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
+import { maxDepth } from "../base/plain-json.ts";
+import { type Guard, type GuardOptions, createGuard } from "../guard/create-guard.ts";
+import type { RunContext } from "../guard/prepare.ts";
+import { restoreArguments } from "../intent/business-arguments.ts";
+import type { Store } from "../ledger/store.ts";
+import { errorResult, outcomeResult, withValues } from "../edges/mcp/answers.ts";
+import { type CallExtras, withExtras } from "../edges/mcp/call-extras.ts";
+import { readCaller } from "../edges/mcp/caller-context.ts";
+import { intentsFact } from "../edges/mcp/guarded-tool.ts";
+import { InputRequired } from "../edges/mcp/upstream-errors.ts";
+import { AgentError } from "./agent-error.ts";
+import type { AgentRequest } from "./agent-request.ts";
+import { type Catalogue, type CatalogueEntry, buildCatalogue } from "./catalogue.ts";
+import type { GatewayConfig } from "./config/gateway-config.ts";
+import { Forwarder } from "./forwarder.ts";
+import type { Logger } from "./log.ts";
+import type { Pins } from "./pins.ts";
+import { Upstreams } from "./upstreams.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Options of {@link startGateway}. */
+export interface GatewayOptions {
+  readonly config: GatewayConfig;
+  /** Read again whenever the catalogue is built. */
+  readonly readPins: () => Pins;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly version: string;
+  /** More for the guard: settings that are accepted by name, points of a test. */
+  readonly guard?: Partial<Pick<GuardOptions, "accept" | "onPoint" | "keySecret" | "runtime">>;
+  /** For tests, which put a guard that guards nothing in its place. */
+  readonly createGuard?: (options: GuardOptions) => Promise<Guard>;
+}
+
+/** What one configuration and one listing come to. A call keeps the one that it began with. */
+interface Era {
+  readonly config: GatewayConfig;
+  readonly catalogue: Catalogue;
+  readonly guard: Guard;
+  readonly stop: AbortController;
+}
+
+/** Why a tool that agents see is not called. */
+const unknownTool = -32602;
+
+/** A running gateway. */
+export class Gateway {
+  readonly #options: GatewayOptions;
+  readonly #upstreams: Upstreams;
+  readonly #forwarder: Forwarder;
+  readonly #calls = new Set<Promise<unknown>>();
+  readonly #toolsListeners = new Set<() => void>();
+  readonly #withdraw = new AbortController();
+  #config: GatewayConfig;
+  #era: Era | undefined;
+  #building: Promise<void> = Promise.resolve();
+  #closing = false;
+
+  /** Use {@link startGateway}. */
+  constructor(options: GatewayOptions) {
+    const { log, version, config } = options;
+    this.#options = options;
+    this.#config = config;
+    this.#upstreams = new Upstreams({
+      log,
+      version,
+      onTools: () => void this.#rebuildLater(),
+      onNotification: (server, method, params) => this.#forwarder.notified(server, method, params),
+      onServerRequest: (server, method, params) => this.#forwarder.asked(server, method, params),
+    });
+    this.#forwarder = new Forwarder(() => this.#upstreams.connections, log);
+  }
+
+  /** Connects, lists and builds. */
+  async start(): Promise<void> {
+    await this.#upstreams.use(this.#config.upstreams);
+    await this.#building;
+    if (this.#era === undefined) await this.#build();
+  }
+
+  /** Takes up another configuration. Calls under way end with the old one. */
+  async reload(config: GatewayConfig): Promise<void> {
+    this.#config = config;
+    await this.#upstreams.use(config.upstreams);
+    await this.#rebuildLater();
+  }
+
+  get config(): GatewayConfig {
+    return this.#config;
+  }
+
+  /** Every server is up, and calls are taken. */
+  get isReady(): boolean {
+    const states = [...this.#upstreams.connections.values()].map(({ state }) => state);
+    return !this.#closing && this.#era !== undefined && states.every((state) => state === "up");
+  }
+
+  /** The state of each server. */
+  get servers(): Readonly<Record<string, string>> {
+    const connections = [...this.#upstreams.connections];
+    return Object.fromEntries(connections.map(([name, { state }]) => [name, state]));
+  }
+
+  get forwarder(): Forwarder {
+    return this.#forwarder;
+  }
+
+  /** What is known of the tools; see {@link Catalogue}. */
+  get catalogue(): Catalogue {
+    return this.#require().catalogue;
+  }
+
+  /** Calls back when agents should list the tools again; the returned function stops that. */
+  onToolsChanged(listener: () => void): () => void {
+    this.#toolsListeners.add(listener);
+    return () => this.#toolsListeners.delete(listener);
+  }
+
+  /** One after another, so that the newest listing wins. */
+  #rebuildLater(): Promise<void> {
+    const rebuilt = this.#building.then(() => this.#build());
+    this.#building = rebuilt.catch((error: unknown) => {
+      this.#options.log.error({ error: String(error) }, "the tools could not be taken up");
+    });
+    return this.#building;
+  }
+
+  async #build(): Promise<void> {
+    if (this.#closing) return;
+    const { store, log, guard: more } = this.#options;
+    const config = this.#config;
+    const { connections, listings } = this.#upstreams;
+    const catalogue = buildCatalogue(config, this.#options.readPins(), listings, connections);
+    const tools = [...catalogue.entries.values()].flatMap((entry) =>
+      entry.verdict === "guarded" ? [entry.tool] : [],
+    );
+    const create = this.#options.createGuard ?? createGuard;
+    const guard = await create({
+      ...more,
+      store,
+      tools,
+      ...(config.retentionMs === undefined ? {} : { retentionMs: config.retentionMs }),
+      onWarning: (warning) => log.warn({ ...warning }, "guard"),
+    });
+    for (const remark of catalogue.remarks) log.warn({ remark }, "tool");
+    const stop = new AbortController();
+    const before = this.#era;
+    this.#era = { config, catalogue, guard, stop };
+    before?.stop.abort();
+    void guard.keepSweeping({ signal: stop.signal });
+    log.info({ tools: catalogue.entries.size, guarded: tools.length }, "tools taken up");
+    for (const listener of this.#toolsListeners) listener();
+  }
+
+  #require(): Era {
+    if (this.#era === undefined) throw new AgentError(-32603, "The gateway is starting.");
+    return this.#era;
+  }
+
+  /** `tools/list`: what may be called, in one page. */
+  listTools(): Members {
+    const tools = [...this.#require().catalogue.entries.values()].flatMap((entry) =>
+      entry.verdict === "refused" ? [] : [{ ...entry.shown, name: entry.shownName }],
+    );
+    return { tools };
+  }
+
+  /**
+   * `tools/call`. Every answer of the guard is a result; only a tool that isn't there is an error.
+   *
+   * @throws {AgentError} for what the protocol itself calls an error.
+   */
+  callTool(request: AgentRequest): Promise<Members> {
+    if (this.#closing)
+      throw new AgentError(-32603, "The gateway is shutting down; nothing was sent.");
+    const call = this.#call(request);
+    this.#calls.add(call);
+    const forget = (): void => void this.#calls.delete(call);
+    call.then(forget, forget);
+    return call;
+  }
+
+  async #call(request: AgentRequest): Promise<Members> {
+    const era = this.#require();
+    const { name } = request.params;
+    const entry = typeof name === "string" ? era.catalogue.entries.get(name) : undefined;
+    if (entry === undefined) throw new AgentError(unknownTool, `Unknown tool: ${String(name)}`);
+    const startedMs = performance.now();
+    const result = await this.#answer(era, entry, request);
+    const operation = Object.values((result["_meta"] ?? {}) as Members).find(isOperation);
+    const spanMs = Math.round(performance.now() - startedMs);
+    this.#options.log.info({ tool: entry.name, spanMs, ...operation }, "call");
+    return result;
+  }
+
+  async #answer(era: Era, entry: CatalogueEntry, request: AgentRequest): Promise<Members> {
+    if (entry.verdict === "refused") return errorResult(entry.refusal);
+    try {
+      checkDepth(request.params["arguments"], era.config.limits.depth);
+      // Before anything is claimed a withdrawal is heard; afterwards it changes nothing (R13).
+      if (request.signal.aborted)
+        throw new NeverTwiceError(
+          "ABORTED",
+          "The caller withdrew before anything was recorded. Nothing was sent. The same call is safe.",
+        );
+      return entry.verdict === "pass"
+        ? await this.#pass(entry, request)
+        : await this.#guard(era, entry, request);
+    } catch (error) {
+      if (error instanceof AgentError) throw error;
+      return errorResult(error);
+    }
+  }
+
+  /** A tool without a doubled effect to fear: as it came, and a withdrawal is passed on. */
+  async #pass(
+    entry: Extract<CatalogueEntry, { verdict: "pass" }>,
+    request: AgentRequest,
+  ): Promise<Members> {
+    const params = { ...request.params, name: entry.shown.name };
+    const signal = AbortSignal.any([request.signal, this.#withdraw.signal]);
+    return this.#forwarder.forward(entry.upstream, "tools/call", params, { ...request, signal });
+  }
+
+  async #guard(
+    era: Era,
+    entry: Extract<CatalogueEntry, { verdict: "guarded" }>,
+    request: AgentRequest,
+  ): Promise<Members> {
+    const { params, facts } = request;
+    const caller = readCaller(facts, era.config.context);
+    const { intents, trusted, ...ids } = caller;
+    const context: RunContext = {
+      ...ids,
+      trusted: { ...trusted, [intentsFact]: intents },
+      onInProgress: { waitMs: entry.policy.waitMs },
+      signal: this.#withdraw.signal,
+    };
+    const args = params["arguments"] ?? {};
+    try {
+      const run = (): ReturnType<typeof era.guard.run<Members>> =>
+        era.guard.run(entry.tool, args, context);
+      const outcome = await this.#forwarder.during(entry.upstream, request, () =>
+        withExtras(extrasOf(request), run),
+      );
+      return outcomeResult(outcome, entry.shown);
+    } catch (error) {
+      const asked = inputRequiredIn(error);
+      if (asked !== undefined) return asked.result;
+      if (isNeverTwiceError(error, "PAYLOAD_MISMATCH") && entry.policy.mismatch === "values")
+        return this.#mismatch(error, caller.tenant, args as Members);
+      throw error;
+    }
+  }
+
+  async #mismatch(error: NeverTwiceError, tenant: string, given: Members): Promise<Members> {
+    const record = await this.#options.store.read({ tenant, key: error.key ?? "" });
+    const recorded = record?.arguments ?? null;
+    return recorded === null
+      ? errorResult(error)
+      : withValues(error, restoreArguments(recorded).value, given);
+  }
+
+  /**
+   * Ends the gateway. Calls in flight may go on for the span that the configuration gives; those that
+   * haven't ended by then are left UNKNOWN, and the next call or sweep finds out what became of them.
+   */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#era?.stop.abort();
+    const { shutdownMs } = this.#config;
+    const settled = Promise.allSettled(this.#calls);
+    const timer = setTimeout(
+      () => this.#withdraw.abort(new Error("the gateway shuts down")),
+      shutdownMs,
+    );
+    await settled;
+    clearTimeout(timer);
+    await this.#upstreams.close();
+  }
+}
+
+/** Starts a gateway; servers that can't be reached are tried again by themselves. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const gateway = new Gateway(options);
+  try {
+    await gateway.start();
+    return gateway;
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
+}
+
+function extrasOf(request: AgentRequest): CallExtras {
+  return {
+    meta: request.facts.meta,
+    clientCapabilities: request.clientCapabilities,
+    onProgress: request.onProgress,
+    inputResponses: request.inputResponses,
+    requestState: request.requestState,
+  };
+}
+
+/** The server asked back: the attempt was released, so no effect exists, and the round goes to the agent. */
+function inputRequiredIn(error: unknown): InputRequired | undefined {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (each instanceof InputRequired) return each;
+  }
+  return undefined;
+}
+
+function checkDepth(value: unknown, limit: number): void {
+  if (depthOf(value, Math.min(limit, maxDepth)) >= 0) return;
+  throw new NeverTwiceError(
+    "UNSUPPORTED_ARGUMENT",
+    `The arguments are nested deeper than ${limit} levels. Nothing was recorded and nothing was sent.`,
+  );
+}
+
+/** Levels that are left below the value, or -1 where it is too deep. */
+function depthOf(value: unknown, left: number): number {
+  if (typeof value !== "object" || value === null) return left;
+  if (left === 0) return -1;
+  const below = Object.values(value).map((each) => depthOf(each, left - 1));
+  return Math.min(left, ...below);
+}
+
+function isOperation(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && ("status" in value || "code" in value);
+}

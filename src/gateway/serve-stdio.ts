@@ -1,0 +1,51 @@
+/**
+ * Agents on standard input and output.
+ *
+ * @module
+ */
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Server } from "@modelcontextprotocol/server";
+import { createAgentServer } from "./agent-server.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Logger } from "./log.ts";
+
+/** A served connection. */
+export interface StdioService {
+  /** Resolves when the agent has gone away. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Notifications of servers that concern every client. */
+const passedOn = /^notifications\/(resources|prompts)\/|^notifications\/message$/;
+
+/** Serves one agent. */
+export function serveAgentOnStdio(gateway: Gateway, version: string, log: Logger): StdioService {
+  const transport = new StdioServerTransport(process.stdin, process.stdout, {
+    maxBufferSize: gateway.config.limits.requestBytes,
+  });
+  let server: Server | undefined;
+  const handle = serveStdio(({ era }) => (server = createAgentServer(gateway, version, { era })), {
+    transport,
+    onerror: (error) => log.warn({ reason: error.message }, "agent connection"),
+  });
+  const stopTools = gateway.onToolsChanged(
+    () => void server?.sendToolListChanged().catch(() => {}),
+  );
+  const stopOthers = gateway.forwarder.onNotification((method, params) => {
+    if (!passedOn.test(method)) return;
+    void server?.notification({ method, params: { ...params } }).catch(() => {});
+  });
+  const ended = new Promise<void>((resolve) => {
+    process.stdin.once("close", resolve);
+    process.stdin.once("end", resolve);
+  });
+  return {
+    ended,
+    close: async () => {
+      stopTools();
+      stopOthers();
+      await handle.close();
+    },
+  };
+}

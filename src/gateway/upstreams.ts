@@ -1,0 +1,169 @@
+/**
+ * All upstream servers of a gateway: their connections, and what they list.
+ *
+ * @module
+ */
+import { errorText } from "../base/errors.ts";
+import { type ToolDefinition, isToolDefinition } from "../edges/mcp/tool-definition.ts";
+import { UpstreamConnection } from "../edges/mcp/upstream-connection.ts";
+import type { UpstreamSpec } from "./config/gateway-config.ts";
+import type { Logger } from "./log.ts";
+import { openTransport } from "./open-transport.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Options of {@link Upstreams}. */
+export interface UpstreamsOptions {
+  readonly log: Logger;
+  readonly version: string;
+  /** Called when a server's tools may be others than before. */
+  readonly onTools: () => void;
+  readonly onNotification: (server: string, method: string, params: Members) => void;
+  readonly onServerRequest: (server: string, method: string, params: Members) => Promise<Members>;
+}
+
+interface Held {
+  readonly spec: UpstreamSpec;
+  readonly connection: UpstreamConnection;
+}
+
+/** Most pages that a list may have. */
+const maxPages = 64;
+
+/** See the module. */
+export class Upstreams {
+  readonly #options: UpstreamsOptions;
+  readonly #held = new Map<string, Held>();
+  readonly #listings = new Map<string, readonly ToolDefinition[]>();
+  readonly #listing = new Map<string, Promise<void>>();
+  readonly #leaving = new Set<Promise<void>>();
+
+  constructor(options: UpstreamsOptions) {
+    this.#options = options;
+  }
+
+  /** Connections by server, in the order of the configuration. */
+  get connections(): ReadonlyMap<string, UpstreamConnection> {
+    return new Map([...this.#held].map(([name, { connection }]) => [name, connection]));
+  }
+
+  /** What each server listed last; a server that was never reached is missing. */
+  get listings(): ReadonlyMap<string, readonly ToolDefinition[]> {
+    return this.#listings;
+  }
+
+  /**
+   * Takes up a configuration. Servers that stay the same keep their connections; those that go are
+   * closed once their calls have ended.
+   */
+  async use(specs: ReadonlyMap<string, UpstreamSpec>): Promise<void> {
+    const before = new Map(this.#held);
+    this.#held.clear();
+    const starts: Promise<void>[] = [];
+    for (const [name, spec] of specs) {
+      const known = before.get(name);
+      if (known !== undefined && JSON.stringify(known.spec) === JSON.stringify(spec)) {
+        this.#held.set(name, known);
+        before.delete(name);
+        continue;
+      }
+      this.#listings.delete(name);
+      const connection = this.#connect(spec);
+      this.#held.set(name, { spec, connection });
+      starts.push(this.#start(name, connection));
+    }
+    for (const [name, { connection }] of before) {
+      if (!specs.has(name)) this.#listings.delete(name);
+      this.#retire(connection);
+    }
+    await Promise.all(starts);
+  }
+
+  #connect(spec: UpstreamSpec): UpstreamConnection {
+    const { log, version, onServerRequest, onNotification } = this.#options;
+    const { name } = spec;
+    const say = log.child({ server: name });
+    const connection: UpstreamConnection = new UpstreamConnection({
+      name,
+      openTransport: () => openTransport(spec, (text) => say.debug({ text }, "server says")),
+      protocol: spec.protocol === "modern" ? { pin: "2026-07-28" } : spec.protocol,
+      clientInfo: { name: "nevertwice-gateway", version },
+      clientCapabilities: Object.fromEntries(spec.requests.map((each) => [each, {}])),
+      onServerRequest: (method, params) => onServerRequest(name, method, params),
+      onNotification: (method, params) => {
+        if (method === "notifications/tools/list_changed") this.#relist(name, connection);
+        else onNotification(name, method, params);
+      },
+      onState: (state, reason) => {
+        say.info({ state, reason }, "server");
+        if (state === "up") this.#relist(name, connection);
+      },
+    });
+    return connection;
+  }
+
+  async #start(name: string, connection: UpstreamConnection): Promise<void> {
+    await connection.start();
+    await this.#listing.get(name);
+  }
+
+  #relist(name: string, connection: UpstreamConnection): void {
+    this.#listing.set(name, this.#list(name, connection));
+  }
+
+  async #list(name: string, connection: UpstreamConnection): Promise<void> {
+    try {
+      const tools = (await listAll(connection, "tools/list", "tools")).filter(isToolDefinition);
+      if (this.#held.get(name)?.connection !== connection) return;
+      const same = JSON.stringify(this.#listings.get(name)) === JSON.stringify(tools);
+      this.#listings.set(name, tools);
+      if (!same) this.#options.onTools();
+    } catch (error) {
+      this.#options.log.warn({ server: name, reason: errorText(error) }, "tools can't be listed");
+      // A lost connection lists again when it is back.
+      const again = (): void => {
+        if (connection.state === "up") this.#relist(name, connection);
+      };
+      setTimeout(again, 1000).unref();
+    }
+  }
+
+  #retire(connection: UpstreamConnection): void {
+    const leaving = whenIdle(connection).then(() => connection.close());
+    this.#leaving.add(leaving);
+    void leaving.finally(() => this.#leaving.delete(leaving));
+  }
+
+  /** Closes every connection now. */
+  async close(): Promise<void> {
+    const open = [...this.#held.values()].map(({ connection }) => connection.close());
+    await Promise.all([...open, ...this.#leaving]);
+  }
+}
+
+/** All pages of a list; a server without that kind of thing has none. */
+export async function listAll(
+  connection: Pick<UpstreamConnection, "request" | "capabilities">,
+  method: string,
+  member: string,
+): Promise<readonly unknown[]> {
+  const capability = method.split("/")[0] ?? "";
+  if (connection.capabilities[capability] === undefined) return [];
+  const found: unknown[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < maxPages; page += 1) {
+    const result = await connection.request(method, cursor === undefined ? {} : { cursor });
+    const items = result[member];
+    if (Array.isArray(items)) found.push(...(items as unknown[]));
+    cursor = result["nextCursor"];
+    if (typeof cursor !== "string" || cursor === "") break;
+  }
+  return found;
+}
+
+/** A retired server's calls end by themselves, or at the tools' time-outs. */
+async function whenIdle(connection: UpstreamConnection): Promise<void> {
+  while (connection.pendingCount > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Reconcile by another tool: what a server shows is found, absent or unsure, and nothing that can't be
+ * read is ever "absent".
+ */
+import { expect, it } from "vitest";
+import { findEffect } from "../../../src/edges/mcp/find-effect.ts";
+import { parseTemplate } from "../../../src/edges/mcp/template.ts";
+import type { ReconcilePolicy } from "../../../src/edges/mcp/tool-policy.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+const policy: ReconcilePolicy = {
+  tool: "list",
+  arguments: { order: parseTemplate("{args.order}") },
+  items: "/refunds",
+  match: [{ pointer: "/key", equals: parseTemplate("{wireKey}") }],
+  status: { pointer: "/status", succeeded: ["ok"], pending: ["open"], failed: ["no"] },
+  id: "/id",
+  authoritative: true,
+};
+
+async function look(
+  results: readonly Members[],
+  change: Partial<ReconcilePolicy> = {},
+  wireKeys: readonly string[] = ["w2", "w1"],
+): Promise<{ answer: unknown; asked: unknown[] }> {
+  const asked: unknown[] = [];
+  const request = async (_method: string, params: Members): Promise<Members> => {
+    asked.push(params);
+    return results[Math.min(asked.length, results.length) - 1] ?? {};
+  };
+  const question = {
+    tenant: "acme",
+    key: "k",
+    wireKeys,
+    arguments: { order: "8812" },
+    signal: new AbortController().signal,
+  };
+  const answer = await findEffect({ ...policy, ...change }, { request }, question);
+  return { answer, asked };
+}
+
+const listed = (...refunds: Members[]): Members => ({
+  structuredContent: { refunds },
+  content: [],
+});
+
+it("an effect with the key is found, with its id and status", async () => {
+  const refund = { id: 7, key: "w2", status: "ok" };
+  const { answer, asked } = await look([listed({ id: 6, key: "x", status: "ok" }, refund)]);
+  expect(answer).toEqual({
+    answer: "found",
+    effects: [
+      {
+        status: "succeeded",
+        providerId: "7",
+        result: {
+          content: [{ type: "text", text: JSON.stringify(refund) }],
+          structuredContent: refund,
+        },
+      },
+    ],
+  });
+  expect(asked).toEqual([{ name: "list", arguments: { order: "8812" } }]);
+});
+
+it("an older key is looked for as well", async () => {
+  const { answer } = await look([listed({ id: 1, key: "w1", status: "open" })]);
+  expect(answer).toMatchObject({ answer: "found", effects: [{ status: "pending" }] });
+});
+
+it.each([
+  ["shows nothing", listed(), { answer: "absent" }],
+  ["shows another key's effect only", listed({ key: "x", status: "ok" }), { answer: "absent" }],
+  [
+    "shows a failed one",
+    listed({ key: "w2", status: "no" }),
+    { answer: "found", effects: [{ status: "failed" }] },
+  ],
+  ["shows a status that nobody listed", listed({ key: "w2", status: "hm" }), { answer: "unsure" }],
+  [
+    "reports an error",
+    { isError: true, content: [{ type: "text", text: "no rights" }] },
+    { answer: "unsure", reason: "no rights" },
+  ],
+  ["has no list", { structuredContent: {}, content: [] }, { answer: "unsure" }],
+  ["asks for input", { resultType: "input_required" }, { answer: "unsure" }],
+  ["answers with nothing", {}, { answer: "unsure" }],
+  [
+    "answers in JSON text",
+    { content: [{ type: "text", text: '{"refunds":[{"key":"w2","status":"ok"}]}' }] },
+    { answer: "found" },
+  ],
+])("a server that %s", async (_what, result, expected) => {
+  expect((await look([result as Members])).answer).toMatchObject(expected);
+});
+
+it("a text that holds what is looked for is the effect, and one without a value never is", async () => {
+  const text = { content: [{ type: "text", text: "Release 1.2.0 of 8812" }] };
+  const { items: _items, status: _status, id: _id, ...plain } = policy;
+  const by = (contains: string): Promise<{ answer: unknown }> =>
+    look([text], {
+      ...plain,
+      items: undefined,
+      status: undefined,
+      match: [],
+      contains: parseTemplate(contains),
+    } as never);
+  expect((await by("of {args.order}")).answer).toMatchObject({ answer: "found" });
+  expect((await by("of {args.none}")).answer).toEqual({ answer: "absent" });
+  expect((await by("{tenant}")).answer).toEqual({ answer: "absent" });
+});

@@ -1,0 +1,131 @@
+/**
+ * An upstream MCP server whose effects are lines in a file: the ledger that tests judge by. It is a
+ * process of its own, and what goes wrong in it is set from outside, by files in its folder:
+ * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `hang` and `ask`.
+ */
+import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Server } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+
+interface RefundArguments {
+  readonly order_id: string;
+  readonly amount_minor: number;
+  readonly currency?: string;
+  readonly reason?: string;
+  readonly idempotency_key?: string;
+}
+
+const folder = process.env["LEDGER_FOLDER"] ?? ".";
+const ledger = join(folder, "ledger.jsonl");
+const has = (name: string): boolean => existsSync(join(folder, name));
+
+/** What is set goes wrong once. */
+function once(name: string): boolean {
+  if (!has(name)) return false;
+  rmSync(join(folder, name));
+  return true;
+}
+
+function entries(): Record<string, unknown>[] {
+  if (!existsSync(ledger)) return [];
+  const lines = readFileSync(ledger, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+const refundTool = {
+  name: "issue_refund",
+  description: process.env["REFUND_DESCRIPTION"] ?? "Refunds an order.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      order_id: { type: "string" },
+      amount_minor: { type: "integer" },
+      currency: { type: "string", default: "EUR" },
+      reason: { type: "string" },
+      idempotency_key: { type: "string" },
+    },
+    required: ["order_id", "amount_minor"],
+  },
+  outputSchema: {
+    type: "object",
+    properties: { id: { type: "string" }, order_id: { type: "string" } },
+    required: ["id", "order_id"],
+  },
+  annotations: { destructiveHint: true, idempotentHint: false, "vendor-risk": "money" },
+  "x-vendor": { team: "payments" },
+};
+
+const listTool = {
+  name: "list_refunds",
+  description: "Lists refunds.",
+  inputSchema: { type: "object", properties: { order_id: { type: "string" } } },
+  annotations: { readOnlyHint: true },
+};
+
+function toolResult(value: Record<string, unknown>): Record<string, unknown> {
+  return {
+    content: [{ type: "text", text: JSON.stringify(value) }],
+    structuredContent: value,
+    "x-vendor-result": { traced: true },
+  };
+}
+
+function makeEffect(args: RefundArguments): Record<string, unknown> {
+  const entry = { id: `re_${entries().length + 1}`, ...args, at: Date.now() };
+  appendFileSync(ledger, `${JSON.stringify(entry)}\n`);
+  return entry;
+}
+
+async function refund(
+  args: RefundArguments,
+  inputResponses: Readonly<Record<string, unknown>> | undefined,
+): Promise<Record<string, unknown>> {
+  if (has("ask") && inputResponses === undefined) {
+    const schema = { type: "object", properties: { sure: { type: "boolean" } } };
+    return {
+      resultType: "input_required",
+      inputRequests: {
+        sure: {
+          method: "elicitation/create",
+          params: { mode: "form", message: "Sure?", requestedSchema: schema },
+        },
+      },
+      requestState: "round-1",
+    };
+  }
+  if (once("die-before-effect")) process.exit(1);
+  if (once("decline")) return { isError: true, content: [{ type: "text", text: "card_declined" }] };
+  const known = entries().find(
+    (entry) =>
+      args.idempotency_key !== undefined && entry["idempotency_key"] === args.idempotency_key,
+  );
+  const effect = known ?? makeEffect(args);
+  if (once("die-after-effect")) process.exit(1);
+  if (once("report-error"))
+    return { isError: true, content: [{ type: "text", text: "it failed, please try again" }] };
+  while (has("hang")) await new Promise((resolve) => setTimeout(resolve, 10));
+  return toolResult({ id: effect["id"], order_id: args.order_id });
+}
+
+function createServer(): Server {
+  const server = new Server(
+    { name: "refunds", version: "1.0.0" },
+    { capabilities: { tools: { listChanged: true } } },
+  );
+  server.fallbackRequestHandler = async ({ method, params }, ctx) => {
+    const { name, arguments: args } = (params ?? {}) as { name?: string; arguments?: unknown };
+    if (method === "tools/list") return { tools: [refundTool, listTool] };
+    if (name === "list_refunds") {
+      const { order_id: order } = args as { order_id?: string };
+      const refunds = entries().filter(
+        (entry) => order === undefined || entry["order_id"] === order,
+      );
+      return toolResult({ refunds });
+    }
+    return refund(args as RefundArguments, ctx.mcpReq.inputResponses);
+  };
+  return server;
+}
+
+serveStdio(createServer);

@@ -1,0 +1,37 @@
+/**
+ * Upstream servers of the tests, as commands of a configuration.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const cache = join(root, ".cache/gateway");
+
+/** The refund server as plain JavaScript: a process that has to load TypeScript starts slowly. */
+export function refundServer(): string {
+  const text = readFileSync(new URL("refund-server.ts", import.meta.url), "utf8");
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  const file = join(cache, `refund-server-${digest}.mjs`);
+  if (existsSync(file)) return file;
+  const { outputText } = ts.transpileModule(text, {
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+    },
+  });
+  mkdirSync(cache, { recursive: true });
+  // Several test files may make it at once; each gets a whole file.
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, outputText);
+  renameSync(draft, file);
+  return file;
+}
+
+/** The entry of a server from npm. */
+export function npmServer(path: string): string {
+  return join(root, "node_modules", path);
+}
