@@ -37,6 +37,8 @@ export interface CaptureRule {
 
 /** Reads the response by the rule above. Rejects for what is no response that can be read. */
 export async function captureResponse(response: Response, rule: CaptureRule): Promise<Captured> {
+  // `Response.error()` has the status 0: it is how fetch says that there was no answer.
+  if (response.status < 200) throw new TypeError(`${response.status} is no status of an answer`);
   const body = await captureBody(response, rule.maxBytes);
   return {
     stored: {
