@@ -35,7 +35,7 @@ function replayResponse(
   style: ProblemStyle,
 ): Response {
   const stored = outcome.value;
-  if (stored === undefined || outcome.omitted !== null)
+  if (stored?.v !== 1 || outcome.omitted !== null)
     return noteResponse(200, new Headers(), outcome, style);
   const headers = new Headers(
     stored.headers.map(([name, value]): [string, string] => [name, value]),

@@ -58,15 +58,26 @@ httpScenario(
   "a record that can't be read is no free key: a person is asked, and nothing runs",
   async (world) => {
     await world.send();
-    const change = "update :schema.operations set result = '{', result_kind = 'json'";
-    await world.opened
-      .sql(change)
-      .catch(() =>
-        world.opened.sql("update :schema.operations set arguments = null, status = 'UNKNOWN'"),
-      );
-    const answer = await world.send().catch((error: unknown) => error);
-    if (answer instanceof Response) expect(answer.status).toBeGreaterThanOrEqual(409);
+    await world.opened.sql("update :schema.operations set result = '{'");
+    for (let round = 1; round <= 2; round += 1)
+      expect(await problemOf(await world.send())).toMatchObject({
+        status: 500,
+        type: "record-corrupt",
+        code: "RECORD_CORRUPT",
+      });
     expect(world.runs.count).toBe(1);
+    world.assertEffects(1);
+  },
+);
+
+httpScenario(
+  "a result that is no response of ours says that it was done, and nothing more",
+  async (world) => {
+    await world.send();
+    await world.opened.sql("update :schema.operations set result = '{}'");
+    const answer = await world.send();
+    expect([answer.status, answer.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+    expect(((await answer.json()) as { type: string }).type).toMatch(/#body-not-stored$/);
     world.assertEffects(1);
   },
 );
@@ -74,7 +85,6 @@ httpScenario(
 httpScenario(
   "a worker that dies after the claim leaves a key that nobody runs again by itself",
   async (world) => {
-    // The claim of a strict route isn't armed yet; its twin may send, and only one of the two does.
     const route = world.route({ name: "dying" }, async (request) => {
       await world.refund(await request.json());
       return new Promise<Response>(() => {});

@@ -102,8 +102,10 @@ export async function answeringPassThrough(options: GuardOptions): Promise<Guard
   const more = { firstExecutedAt: null, omitted: null, warnings: [] };
   return {
     ...guard,
-    run: async (tool, args, context) =>
-      ({ ...(await guard.run(tool, args, context)), ...more }) as unknown as Outcome<never>,
+    run: async (tool, args, context) => {
+      const outcome: unknown = { ...(await guard.run(tool, args, context)), ...more };
+      return outcome as Outcome<never>;
+    },
   };
 }
 
@@ -232,11 +234,11 @@ export async function problemOf(response: Response): Promise<{
   };
 }
 
-/** A value that a test hands out by hand. */
-export function gate<T = void>(): { readonly wait: Promise<T>; readonly open: (value: T) => void } {
-  const opened: { open: (value: T) => void } = { open: () => {} };
-  const wait = new Promise<T>((resolve) => {
+/** Opened by a test, by hand. */
+export function gate(): { readonly wait: Promise<void>; readonly open: () => void } {
+  const opened: { open: () => void } = { open: () => {} };
+  const wait = new Promise<void>((resolve) => {
     opened.open = resolve;
   });
-  return { wait, open: (value) => opened.open(value) };
+  return { wait, open: () => opened.open() };
 }

@@ -71,5 +71,13 @@ async function answer<Req extends FastifyRequestLike>(
   }
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) reply.header("set-cookie", cookies);
-  return reply.send(response.body === null ? undefined : Readable.fromWeb(response.body as never));
+  return reply.send(await payloadOf(response));
+}
+
+/** Whole where its length is known: a stream to a caller who has gone would be an error to Fastify. */
+async function payloadOf(response: Response): Promise<Uint8Array | Readable | undefined> {
+  if (response.body === null) return undefined;
+  return response.headers.has("content-length")
+    ? Buffer.from(await response.arrayBuffer())
+    : Readable.fromWeb(response.body as never);
 }
