@@ -41,7 +41,7 @@ const floors: Record<string, readonly string[]> = {
   "edges/engines": ["base", "intent", "ledger", "guard", "effects", "flow"],
   "edges/events": ["base", "intent", "ledger", "guard", "effects", "flow"],
   "edges/providers": ["base", "intent", "ledger", "guard"],
-  "edges/http": ["base", "intent", "ledger", "guard"],
+  "edges/http": ["base", "intent", "ledger", "guard", "effects"],
   testing: ["base", "intent", "ledger", "guard", "stores/shared", "stores/sqlite"],
   cli: [
     "base",
@@ -113,9 +113,9 @@ it("every door in package.json has its source, and every source door is in packa
     .filter((entry) => typeof entry === "object" && entry !== null)
     .map((entry) => entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
   expect(doors.toSorted()).toEqual([
+    "src/edges/http/index.ts",
     "src/edges/providers/*.ts",
     "src/edges/providers/index.ts",
-    "src/edges/http/index.ts",
     "src/index.ts",
     "src/stores/postgres/index.ts",
     "src/stores/sqlite/index.ts",

@@ -7,8 +7,8 @@ import { Token, serializeDictionary } from "structured-headers";
 import { canonicalJson } from "../../base/canonical-json.ts";
 import { type NeverTwiceError, isNeverTwiceError } from "../../base/errors.ts";
 import type { Outcome } from "../../guard/answers.ts";
-import type { Exchange } from "./handler.ts";
-import { type ProblemStyle, problemResponse, sized } from "./problems.ts";
+import type { Exchange, Refusal } from "./handler.ts";
+import { type ProblemStyle, problemResponse, retryAfterField, sized } from "./problems.ts";
 import { type StoredResponse, bytesOf, hasNoBody } from "./stored-response.ts";
 
 /** The answer for an operation that is done. */
@@ -99,6 +99,10 @@ function outcomeField(outcome: Outcome<unknown>): string {
   });
 }
 
+const commitUnconfirmed =
+  "The store did not confirm that this request was carried out, so whether it took effect is not known. " +
+  "The same call is safe: it finds out. A changed call, or another key for the same matter, is not safe.";
+
 /** The answer for an error of the guard, or what the handler said of it in this very request. */
 export function errorResponse(
   error: NeverTwiceError,
@@ -110,8 +114,21 @@ export function errorResponse(
     const { status, retryAfterMs } = away;
     return problemResponse(error, style, { status, retryAfterMs });
   }
+  // Under the guard that is another code; in a transaction the answer to the commit may be lost.
+  if (isNeverTwiceError(error, "STORE_UNAVAILABLE") && exchange?.seen.ran === true)
+    return problemResponse(error, style, { detail: commitUnconfirmed });
   if (!isNeverTwiceError(error, "OPERATION_FAILED")) return problemResponse(error, style);
   const { status } = error.details["error"] as { status?: unknown };
   const told = typeof status === "number" && status >= 400 && status < 500 ? status : undefined;
   return problemResponse(error, style, { status: told, replayed: exchange?.seen.ran !== true });
+}
+
+/** A refusal of which nothing is recorded: unguarded, or rolled back. */
+export function refusalResponse(refusal: Refusal): Response {
+  const { status, reason, code, retryAfterMs } = refusal;
+  const headers = new Headers({ "content-type": "application/problem+json" });
+  if (retryAfterMs !== undefined) headers.set("retry-after", retryAfterField(retryAfterMs));
+  const problem = { type: "about:blank", title: "Refused", status, detail: reason };
+  const more = code === undefined ? {} : { refusal: code };
+  return sized(JSON.stringify({ ...problem, ...more }), status, headers);
 }

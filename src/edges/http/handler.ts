@@ -9,6 +9,8 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { canonicalJson } from "../../base/canonical-json.ts";
+import { assert } from "../../base/errors.ts";
+import type { TransactCall } from "../../effects/transact.ts";
 import type { ErrorClass } from "../../guard/contract.ts";
 import type { ExecuteCall } from "../../guard/tool.ts";
 import { type CaptureRule, type Captured, captureResponse } from "./capture-response.ts";
@@ -31,6 +33,8 @@ export interface Refusal {
 export interface HandlerOperation {
   /** What the guard tells an attempt. Send `call.wireKey` to a provider, tag with `call.key`. */
   readonly call: ExecuteCall;
+  /** Where the effect is written, on a route with `transact`; null on others. */
+  readonly transaction: TransactCall<unknown> | null;
   readonly principal: string;
   /** As the client sent it, without quotes. */
   readonly idempotencyKey: string;
@@ -71,7 +75,14 @@ export interface Exchange {
   readonly idempotencyKey: string;
   readonly arguments: HttpArguments;
   /** What became of the handler, for the answer to this very request. */
-  readonly seen: { ran: boolean; open: boolean; captured?: Captured; turnedAway?: Refusal };
+  readonly seen: {
+    ran: boolean;
+    open: boolean;
+    captured?: Captured;
+    turnedAway?: Refusal;
+    /** With `transact`: an answer that was rolled back, so that it is no more than an answer. */
+    rolledBack?: Response;
+  };
 }
 
 /** What a handler declared by throwing; nobody else's error can claim it. */
@@ -124,6 +135,8 @@ export interface Exchanges {
   during<T>(exchange: Exchange, work: () => Promise<T>): Promise<T>;
   /** The `execute` of the route's tool. */
   execute(args: HttpArguments, call: ExecuteCall): Promise<StoredResponse>;
+  /** The same inside a transaction. After a deadlock it runs once more for the same request. */
+  executeInside(args: HttpArguments, transaction: TransactCall<unknown>): Promise<StoredResponse>;
 }
 
 /** One per route, so that a handler that calls another route can't be taken for it. */
@@ -138,6 +151,7 @@ export function createExchanges(rule: HandlerRule): Exchanges {
       }
     },
     execute: (args, call) => runHandler(rule, storage.getStore(), args, call),
+    executeInside: (args, transaction) => runInside(rule, storage.getStore(), args, transaction),
   };
 }
 
@@ -153,10 +167,37 @@ async function runHandler(
   }
   call.beforeWrite();
   exchange.seen.ran = true;
-  const response = await answerOf(rule.handler, exchange, args, call);
+  const response = await answerOf(rule.handler, exchange, args, { call, transaction: null });
   if (!rule.storeStatus(response.status)) {
     await response.body?.cancel().catch(() => {});
     throw new Error(`the handler answered ${response.status}, which proves nothing`);
+  }
+  const captured = await captureResponse(response, rule.capture);
+  exchange.seen.captured = captured;
+  return captured.stored;
+}
+
+async function runInside(
+  rule: HandlerRule,
+  exchange: Exchange | undefined,
+  args: HttpArguments,
+  transaction: TransactCall<unknown>,
+): Promise<StoredResponse> {
+  assert(exchange !== undefined, "a transaction is opened for a request");
+  const { tenant, key } = transaction;
+  exchange.seen.ran = true;
+  const call: ExecuteCall = Object.freeze({
+    tenant,
+    key,
+    wireKey: key,
+    signal: new AbortController().signal,
+    beforeWrite: () => {},
+    notSent: (cause?: unknown) => new Error("nothing was written to the socket", { cause }),
+  });
+  const response = await answerOf(rule.handler, exchange, args, { call, transaction });
+  if (!rule.storeStatus(response.status)) {
+    exchange.seen.rolledBack = response;
+    throw new Error(`the handler answered ${response.status}, so its transaction was rolled back`);
   }
   const captured = await captureResponse(response, rule.capture);
   exchange.seen.captured = captured;
@@ -167,11 +208,11 @@ async function answerOf(
   handler: Handler<unknown>,
   exchange: Exchange,
   args: HttpArguments,
-  call: ExecuteCall,
+  attempt: Pick<HandlerOperation, "call" | "transaction">,
 ): Promise<Response> {
   const { context, principal, idempotencyKey } = exchange;
-  const request = requestWith(exchange.request, exchange.bytes, call.signal);
-  const operation = Object.freeze({ call, principal, idempotencyKey, arguments: args });
+  const request = requestWith(exchange.request, exchange.bytes, attempt.call.signal);
+  const operation = Object.freeze({ ...attempt, principal, idempotencyKey, arguments: args });
   try {
     return await handler(request, Object.freeze({ ...declarations, context, operation }));
   } catch (error) {

@@ -8,11 +8,13 @@
  * @module
  */
 import { isNeverTwiceError } from "../../base/errors.ts";
+import type { RegisteredTransactTool } from "../../effects/transact.ts";
+import type { Outcome } from "../../guard/answers.ts";
 import type { LookUpAnswer, LookUpContract } from "../../guard/contract.ts";
 import { defineTool } from "../../guard/define-tool.ts";
 import type { ExecuteCall, Tool } from "../../guard/tool.ts";
 import { checkedId } from "../../intent/intent.ts";
-import { errorResponse, outcomeResponse } from "./answers.ts";
+import { errorResponse, outcomeResponse, refusalResponse } from "./answers.ts";
 import { type CaptureRule, captureResponse } from "./capture-response.ts";
 import {
   type Exchange,
@@ -29,9 +31,9 @@ import {
   type HttpLookUp,
   type HttpOptions,
   type RouteOptions,
-  type RunTool,
   checkHttpOptions,
   checkRouteOptions,
+  maxResponseBytesOf,
 } from "./options.ts";
 import {
   type PolicyDocument,
@@ -39,7 +41,7 @@ import {
   fingerprintOfPolicy,
   policyDocument,
 } from "./policy.ts";
-import { type ProblemStyle, keyMalformed, keyMissing, retryAfterField, sized } from "./problems.ts";
+import { type ProblemStyle, keyMalformed, keyMissing } from "./problems.ts";
 import { type HttpArguments, argumentsOf, readBody } from "./request-body.ts";
 import { type StoredResponse, defaultReplayHeaders } from "./stored-response.ts";
 
@@ -126,9 +128,12 @@ function routeParts<Context>(
   options: RouteOptions<Context>,
   handler: Handler<Context>,
 ): RouteParts<Context> {
-  const { replayHeaders = [], maxResponseBytes = 256 * 1024 } = options;
+  const { replayHeaders = [] } = options;
   const names = [...defaultReplayHeaders, ...replayHeaders.map((name) => name.toLowerCase())];
-  const capture: CaptureRule = { headers: [...new Set(names)], maxBytes: maxResponseBytes };
+  const capture: CaptureRule = {
+    headers: [...new Set(names)],
+    maxBytes: maxResponseBytesOf(options),
+  };
   const exchanges = createExchanges({
     // An exchange carries the context of the request that this very route was given.
     handler: handler as Handler<unknown>,
@@ -269,25 +274,43 @@ async function runExchange<Context>(
   exchange: Exchange,
   tenant: string,
 ): Promise<Response> {
-  const { style, options, tool, exchanges } = parts;
-  const { principal, idempotencyKey } = exchange;
-  const trusted = { principal, key: idempotencyKey };
-  const { onInProgress = "conflict" } = options;
-  const run = options.run ?? guardOf(parts.edge);
+  const { style, exchanges } = parts;
+  const run = runOf(parts);
   try {
-    const outcome = await exchanges.during(exchange, () =>
-      run(tool, exchange.arguments, { tenant, trusted, onInProgress }),
-    );
+    const outcome = await exchanges.during(exchange, () => run(exchange, tenant));
     return outcomeResponse(outcome, exchange, style);
   } catch (error) {
-    if (!isNeverTwiceError(error)) throw error;
-    return errorResponse(error, style, exchange);
+    if (isNeverTwiceError(error)) return errorResponse(error, style, exchange);
+    const { rolledBack } = exchange.seen;
+    if (rolledBack !== undefined) return rolledBack;
+    const told = refusalOf(error);
+    if (told === undefined) throw error;
+    return refusalResponse(told.refusal);
   }
 }
 
-function guardOf<Context>(edge: HttpOptions<Context>): RunTool {
-  const guard = typeof edge.guard === "function" ? edge.guard() : edge.guard;
-  return (tool, args, context) => guard.run(tool, args, context);
+type Run = (exchange: Exchange, tenant: string) => Promise<Outcome<StoredResponse>>;
+
+/** Under the guard, or in a transaction of the application's. */
+function runOf<Context>(parts: RouteParts<Context>): Run {
+  const { edge, options, tool, exchanges } = parts;
+  const { transact, onInProgress = "conflict" } = options;
+  const trustedOf = ({ principal, idempotencyKey }: Exchange): Record<string, string> => ({
+    principal,
+    key: idempotencyKey,
+  });
+  if (transact === undefined) {
+    const guard = typeof edge.guard === "function" ? edge.guard() : edge.guard;
+    return (exchange, tenant) =>
+      guard.run(tool, exchange.arguments, { tenant, trusted: trustedOf(exchange), onInProgress });
+  }
+  const inside: RegisteredTransactTool<StoredResponse, unknown> = {
+    name: tool.name,
+    tool,
+    execute: (args, transaction) => exchanges.executeInside(args as HttpArguments, transaction),
+  };
+  return (exchange, tenant) =>
+    transact(inside, exchange.arguments, { tenant, trusted: trustedOf(exchange) });
 }
 
 /** Unguarded: no key where none is needed, or a method that changes nothing. */
@@ -301,12 +324,7 @@ async function runFree<Context>(
   } catch (error) {
     const told = refusalOf(error);
     if (told === undefined) throw error;
-    const { status, reason, code, retryAfterMs } = told.refusal;
-    const headers = new Headers({ "content-type": "application/problem+json" });
-    if (retryAfterMs !== undefined) headers.set("retry-after", retryAfterField(retryAfterMs));
-    const problem = { type: "about:blank", title: "Refused", status, detail: reason };
-    const more = code === undefined ? {} : { refusal: code };
-    return sized(JSON.stringify({ ...problem, ...more }), status, headers);
+    return refusalResponse(told.refusal);
   }
 }
 

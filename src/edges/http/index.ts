@@ -11,7 +11,6 @@ export type {
   HttpLookUpAnswer,
   HttpOptions,
   RouteOptions,
-  RunTool,
 } from "./options.ts";
 export type { Handler, HandlerCall, HandlerOperation, Refusal } from "./handler.ts";
 export type { FingerprintRule, HttpArguments, RequestBody } from "./request-body.ts";

@@ -5,6 +5,7 @@
  */
 import { isSpan } from "../../base/duration.ts";
 import { NeverTwiceError } from "../../base/errors.ts";
+import type { Transact } from "../../effects/transact.ts";
 import type { Contract, FoundEffect, LookUpQuestion } from "../../guard/contract.ts";
 import type { Guard } from "../../guard/create-guard.ts";
 import type { RunContext } from "../../guard/prepare.ts";
@@ -13,9 +14,6 @@ import type { KeyForms } from "./key-header.ts";
 import type { ProblemChanges } from "./problems.ts";
 import type { FingerprintRule, HttpArguments } from "./request-body.ts";
 import { neverReplayed } from "./stored-response.ts";
-
-/** Runs a tool under a guard: `guard.run`, or something with its promise. */
-export type RunTool = Guard["run"];
 
 /** Options of {@link createHttpEdge}. `Context` is what the adapter's framework hands to a handler. */
 export interface HttpOptions<Context> {
@@ -97,16 +95,26 @@ export interface RouteOptions<Context> {
   readonly storeStatus?: (status: number) => boolean;
   /** A larger request is refused with 413. Default 1 MiB. */
   readonly maxBodyBytes?: number;
-  /** A larger body of an answer is not stored. Default 256 KiB. */
+  /** A larger body of an answer is not stored. Default 256 KiB; with `transact` 32 KiB at most. */
   readonly maxResponseBytes?: number;
   /** What a repetition gets while the first is under way: 409 (default), or the outcome after a wait. */
   readonly onInProgress?: RunContext["onInProgress"];
   readonly lookAlike?: LookAlikeRule<"method" | "path" | "query" | "body">;
   /**
-   * Runs the route's tool in place of `guard.run`, with the same arguments and the same promise: for an
-   * effect that commits together with its operation in the application's own database (R24).
+   * What `createTransact` returned: claim, effect and answer commit in one transaction of the
+   * application's own database, and `operation.transaction` is where the handler writes (R24). A
+   * handler that throws, or answers with a status that is not stored, then leaves nothing.
    */
-  readonly run?: RunTool;
+  readonly transact?: Transact<unknown>;
+}
+
+/** A transaction keeps results of up to 256 KiB; this leaves room for the spelling in JSON. */
+const maxTransactBytes = 32 * 1024;
+
+/** The largest body of an answer that the route stores. */
+export function maxResponseBytesOf(options: RouteOptions<never>): number {
+  const { maxResponseBytes, transact } = options;
+  return maxResponseBytes ?? (transact === undefined ? 256 * 1024 : maxTransactBytes);
 }
 
 /** Refuses what the types refuse, for plain JavaScript too. */
@@ -140,6 +148,10 @@ export function checkRouteOptions(options: RouteOptions<never>): void {
   if (banned !== undefined)
     throw invalid(
       `the route ${name} can't replay ${banned}: it belongs to one exchange or one caller`,
+    );
+  if (options.transact !== undefined && maxResponseBytesOf(options) > maxTransactBytes)
+    throw invalid(
+      `the route ${name} can store at most ${maxTransactBytes} bytes with \`transact\``,
     );
   for (const part of ["maxBodyBytes", "maxResponseBytes"] as const) {
     const value = options[part];
