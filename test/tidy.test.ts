@@ -42,6 +42,7 @@ const floors: Record<string, readonly string[]> = {
   "edges/events": ["base", "intent", "ledger", "guard", "effects", "flow"],
   "edges/providers": ["base", "intent", "ledger", "guard"],
   "edges/mcp": ["base", "intent", "ledger", "guard"],
+  "edges/http": ["base", "intent", "ledger", "guard", "effects"],
   testing: ["base", "intent", "ledger", "guard", "stores/shared", "stores/sqlite"],
   gateway: ["base", "intent", "ledger", "guard", "edges/mcp"],
   cli: [
@@ -115,6 +116,7 @@ it("every door in package.json has its source, and every source door is in packa
     .filter((entry) => typeof entry === "object" && entry !== null)
     .map((entry) => entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
   expect(doors.toSorted()).toEqual([
+    "src/edges/http/index.ts",
     "src/edges/providers/*.ts",
     "src/edges/providers/index.ts",
     "src/index.ts",

@@ -1,0 +1,180 @@
+/**
+ * Two public suites of scenarios for the Idempotency-Key header, where they and this edge part. What
+ * they have in common with the draft is in routes.test.ts, outcomes.test.ts and bodies.test.ts.
+ *
+ * - idempot-dev: "another key with the same body gets 409". Two equal payments are two effects.
+ * - idempot-dev: keys have at least 21 characters, and no comma. The draft knows neither rule; a comma
+ *   inside the quoted form is a character, outside it is a second field.
+ * - idempot-dev: PUT and DELETE pass by. Here the application chooses its routes, whatever the method.
+ * - idempot-dev: `x-idempotent-replayed`, idemkit: `Idempotency-Replayed`. Most services send
+ *   `Idempotent-Replayed`.
+ * - idemkit: a 5xx, a crash, a record that can't be read and a body too large to keep let the next
+ *   request run again. Each of them can double an effect; here the outcome is unknown, or done.
+ * - idemkit: 423 while the first is in flight. The draft says 409; a service may say otherwise.
+ */
+import { expect, it } from "vitest";
+import { type HttpOptions, createHttpEdge } from "../../../src/edges/http/index.ts";
+import { isNeverTwiceError } from "../../../src/index.ts";
+import { describeStores } from "../../support/stores.ts";
+import {
+  answeringPassThrough,
+  contract,
+  createHttpWorld,
+  edgeOptions,
+  httpScenario,
+  problemOf,
+  requestOf,
+} from "./world.ts";
+
+httpScenario(
+  "two keys with one body are two effects, and each key has its own once",
+  async (world) => {
+    for (const key of ["key1-12345678901234567", "key2-12345678901234567", "1", '"with,comma"'])
+      for (let round = 1; round <= 2; round += 1)
+        expect((await world.send({ key })).status).toBe(201);
+    world.assertEffects(4);
+  },
+);
+
+httpScenario(
+  "PUT and DELETE are guarded where the application says so; GET and HEAD never are",
+  async (world) => {
+    for (const method of ["PUT", "DELETE", "PATCH"]) {
+      await world.send({ method });
+      expect((await world.send({ method })).headers.get("idempotent-replayed")).toBe("true");
+    }
+    const read = world.route({ name: "read" }, async (request, call) => {
+      expect(call.operation).toBeNull();
+      return new Response(request.method === "HEAD" ? null : "state");
+    });
+    for (const method of ["GET", "HEAD", "GET", "HEAD"])
+      expect((await world.send({ route: read, method })).status).toBe(200);
+    expect(await world.rows()).toHaveLength(3);
+    world.assertEffects(3);
+  },
+);
+
+httpScenario(
+  "a record that can't be read is no free key: a person is asked, and nothing runs",
+  async (world) => {
+    await world.send();
+    await world.opened.sql("update :schema.operations set result = '{'");
+    for (let round = 1; round <= 2; round += 1)
+      expect(await problemOf(await world.send())).toMatchObject({
+        status: 500,
+        type: "record-corrupt",
+        code: "RECORD_CORRUPT",
+      });
+    expect(world.runs.count).toBe(1);
+    world.assertEffects(1);
+  },
+);
+
+httpScenario(
+  "a result that is no response of ours says that it was done, and nothing more",
+  async (world) => {
+    await world.send();
+    await world.opened.sql("update :schema.operations set result = '{}'");
+    const answer = await world.send();
+    expect([answer.status, answer.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+    expect(((await answer.json()) as { type: string }).type).toMatch(/#body-not-stored$/);
+    world.assertEffects(1);
+  },
+);
+
+httpScenario(
+  "a worker that dies after the claim leaves a key that nobody runs again by itself",
+  async (world) => {
+    const route = world.route({ name: "dying" }, async (request) => {
+      await world.refund(await request.json());
+      return new Promise<Response>(() => {});
+    });
+    void world.send({ route });
+    await expect.poll(() => world.provider.ledger().length).toBe(1);
+    world.clock.advance(60_000);
+    expect((await problemOf(await world.send({ route }))).code).toBe("NEEDS_REVIEW");
+    world.assertEffects(1);
+  },
+);
+
+describeStores("statuses, types and titles", (suite) => {
+  it("are the application's to change, in the answers and in the published policy", async () => {
+    const world = await createHttpWorld(suite, answeringPassThrough);
+    const http = createHttpEdge<unknown>({
+      ...edgeOptions,
+      guard: world.guard,
+      problems: {
+        "key-missing": { status: 428, type: "https://docs.example/key", title: "Send a key" },
+        "in-progress": { status: 423 },
+      },
+    });
+    const route = http.route({ name: "changed", key: "required", contract }, () => new Response());
+    const answer = await route.handle(requestOf({ key: null }), undefined);
+    expect([answer.status, await answer.json()]).toEqual([
+      428,
+      expect.objectContaining({
+        type: "https://docs.example/key",
+        title: "Send a key",
+        status: 428,
+      }),
+    ]);
+    const policy = (await http.policyResponse().json()) as ReturnType<typeof http.policy>;
+    expect(policy.problems.find(({ code }) => code === "IN_PROGRESS")?.status).toBe(423);
+    expect(policy).toMatchObject({
+      specification: "draft-ietf-httpapi-idempotency-key-header-07",
+      expiry: { settledAfterSeconds: 45 * 86_400, unsettled: "never" },
+      scope: ["tenant", "principal", "method", "path"],
+      routes: [
+        { name: "changed", key: "required", fingerprint: { body: "whole", query: "whole" } },
+      ],
+    });
+    expect(answer.headers.get("link")).toBe(
+      '<https://service.example/idempotency>; rel="describedby"',
+    );
+  });
+});
+
+it.each([
+  ["tenant", { tenant: undefined }],
+  ["principal", { principal: undefined }],
+  ["policyUrl", { policyUrl: "not a url" }],
+  ["retentionMs", { retentionMs: 0 }],
+  ["guard", { guard: undefined }],
+])("an edge without a proper %s is refused at start-up", (part, change) => {
+  const options = { ...edgeOptions, guard: { run: () => Promise.reject(new Error()) }, ...change };
+  try {
+    createHttpEdge(options as unknown as HttpOptions<undefined>);
+    expect.unreachable();
+  } catch (error) {
+    expect(isNeverTwiceError(error, "CONFIGURATION_INVALID")).toBe(true);
+    expect((error as Error).message).toContain(`\`${part}\``);
+  }
+});
+
+it.each([
+  ["key", { key: "sometimes" }],
+  ["fields", { fingerprint: { fields: [] } }],
+  ["pick", { fingerprint: { fields: ["a"], pick: () => null } }],
+  ["Set-Cookie", { replayHeaders: ["Set-Cookie"] }],
+  ["maxBodyBytes", { maxBodyBytes: 0 }],
+  ["maxResponseBytes", { maxResponseBytes: Number.NaN }],
+])("a route whose %s makes no sense is refused at start-up", (_part, change) => {
+  const http = createHttpEdge<unknown>({
+    ...edgeOptions,
+    guard: { run: () => Promise.reject(new Error()) },
+  });
+  const options = { name: "r", key: "required", contract, ...change } as never;
+  expect(() => http.route(options, () => new Response())).toThrowError(/can't be set up/);
+});
+
+httpScenario("a blank tenant or principal is refused, and is nobody's key", async (world) => {
+  for (const change of [{ tenant: "" }, { principal: "" }])
+    expect(await problemOf(await world.send(change))).toMatchObject({
+      status: 400,
+      type: "intent-invalid",
+    });
+  expect(await world.rows()).toEqual([]);
+  await world.send();
+  await world.send();
+  world.assertEffects(1);
+});

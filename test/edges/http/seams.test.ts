@@ -1,0 +1,160 @@
+/**
+ * Where a route meets the rest: an effect in the application's own database, and the sweeper, which
+ * looks up what nobody asks for again.
+ */
+import type Database from "better-sqlite3";
+import type pg from "pg";
+import { expect, it } from "vitest";
+import {
+  type Handler,
+  type HandlerOperation,
+  createHttpEdge,
+} from "../../../src/edges/http/index.ts";
+import { createGuard, createTransact } from "../../../src/index.ts";
+import { unavailable } from "../../support/store-faults.ts";
+import { describeStores } from "../../support/stores.ts";
+import { type HttpWorld, contract, createHttpWorld, edgeOptions, problemOf } from "./world.ts";
+
+/** Adds a refund to a table of the application's, through the transaction. */
+async function insertRefund(world: HttpWorld, operation: HandlerOperation | null): Promise<void> {
+  const driver = operation?.transaction?.tx.driver;
+  const table = world.opened.kind === "sqlite" ? "refunds" : `"${world.opened.schema}".refunds`;
+  const statement = `insert into ${table} (id) values ('refund')`;
+  if (world.opened.kind === "sqlite") (driver as Database.Database).prepare(statement).run();
+  else await (driver as pg.PoolClient).query(statement);
+}
+
+describeStores("a route with `transact`", (suite) => {
+  async function transactWorld(end: (operation: HandlerOperation | null) => Response) {
+    const world = await createHttpWorld(suite, createGuard);
+    const table = world.opened.kind === "sqlite" ? "refunds" : ":schema.refunds";
+    await world.opened.sql(`create table ${table} (id text not null)`);
+    const handler: Handler<unknown> = async (_request, { operation }) => {
+      await insertRefund(world, operation);
+      return end(operation);
+    };
+    const transact = createTransact({ store: world.opened.store });
+    const route = world.route({ name: "inside", transact }, handler);
+    const refunds = async (): Promise<number> =>
+      (await world.opened.sql(`select id from ${table}`)).length;
+    return { world, route, refunds };
+  }
+
+  it("has one effect and one answer, also for twenty requests at once", async () => {
+    const { world, route, refunds } = await transactWorld((operation) =>
+      Response.json({ key: operation?.idempotencyKey }, { status: 201 }),
+    );
+    const crowd = await Promise.all(
+      Array.from({ length: 20 }, () => world.send({ route, key: "k" })),
+    );
+    expect(new Set(crowd.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(crowd.filter(({ headers }) => headers.has("idempotent-replayed"))).toHaveLength(19);
+    for (const answer of crowd) expect(await answer.json()).toEqual({ key: "k" });
+    expect((await world.send({ route, key: "k", body: {} })).status).toBe(422);
+    expect(await refunds()).toBe(1);
+    expect((await world.send({ route, key: "other" })).status).toBe(201);
+    expect(await refunds()).toBe(2);
+  });
+
+  it("leaves nothing of a handler that throws, refuses or answers 5xx, and runs again under the key", async () => {
+    const ends: (() => Response)[] = [
+      () => {
+        throw new Error("a bug");
+      },
+      () => new Response("later", { status: 503 }),
+    ];
+    const { world, route, refunds } = await transactWorld(
+      () => ends.shift()?.() ?? new Response(null, { status: 204 }),
+    );
+    await expect(world.send({ route })).rejects.toThrow("a bug");
+    const later = await world.send({ route });
+    expect([later.status, await later.text()]).toEqual([503, "later"]);
+    expect([await refunds(), (await world.rows()).length]).toEqual([0, 0]);
+    expect((await world.send({ route })).status).toBe(204);
+    expect((await world.send({ route })).headers.get("idempotent-replayed")).toBe("true");
+    expect(await refunds()).toBe(1);
+  });
+
+  it("tells a refusal as it was declared, and stores nothing of it", async () => {
+    const world = await createHttpWorld(suite, createGuard);
+    const transact = createTransact({ store: world.opened.store });
+    const route = world.route({ name: "inside", transact }, (_request, call) => {
+      throw call.refused({ status: 402, reason: "No money left", code: "no_money" });
+    });
+    for (let round = 1; round <= 2; round += 1) {
+      const answer = await world.send({ route });
+      expect([answer.status, await answer.json()]).toEqual([
+        402,
+        {
+          type: "about:blank",
+          title: "Refused",
+          status: 402,
+          detail: "No money left",
+          refusal: "no_money",
+        },
+      ]);
+    }
+    expect([world.runs.count, (await world.rows()).length]).toEqual([2, 0]);
+  });
+
+  it("says that nobody knows when the answer to the commit is lost, and finds out when asked again", async () => {
+    const world = await createHttpWorld(suite, createGuard);
+    const real = createTransact({ store: world.opened.store });
+    const lost = { first: true };
+    const route = world.route(
+      {
+        name: "inside",
+        transact: async (tool, args, context) => {
+          const outcome = await real(tool, args, context);
+          if (!lost.first) return outcome;
+          lost.first = false;
+          throw unavailable();
+        },
+      },
+      () => new Response("kept"),
+    );
+    const first = await problemOf(await world.send({ route }));
+    expect(first).toMatchObject({ status: 503, code: "STORE_UNAVAILABLE" });
+    expect(first.detail).toContain("whether it took effect is not known");
+    const again = await world.send({ route });
+    expect([again.status, await again.text(), world.runs.count]).toEqual([200, "kept", 1]);
+  });
+});
+
+describeStores("the sweeper", (suite) => {
+  it("looks up what nobody asks for again, in a process that never saw the request", async () => {
+    const world = await createHttpWorld(suite, createGuard);
+    const lookUp = {
+      lagMs: 1000,
+      authoritative: true,
+      find: () => {
+        const effects = world.provider.ledger().map(({ effectId }) => ({
+          status: "succeeded" as const,
+          providerId: effectId,
+          response: Response.json({ refund: effectId }, { status: 201 }),
+        }));
+        return { answer: "found" as const, effects };
+      },
+    };
+    const options = { name: "swept", key: "required" as const, contract: { ...contract, lookUp } };
+    const handler: Handler<unknown> = async (request) => {
+      await world.refund(await request.json());
+      throw new Error("lost after the effect");
+    };
+    expect((await world.send({ route: world.route(options, handler) })).status).toBe(504);
+
+    const holder: { guard?: Awaited<ReturnType<typeof createGuard>> } = {};
+    const http = createHttpEdge<unknown>({
+      ...edgeOptions,
+      guard: () => holder.guard ?? world.guard,
+    });
+    const route = http.route(options, handler);
+    const store = await world.opened.again({ clock: world.clock });
+    holder.guard = await createGuard({ store, tools: [route.tool] });
+    world.clock.advance(120_000);
+    expect((await holder.guard.sweep()).map(({ outcome }) => outcome)).toEqual(["DONE"]);
+    const answer = await world.send({ route });
+    expect([answer.status, answer.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+    world.assertEffects(1);
+  });
+});
