@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 const full = { branches: 100, functions: 100, lines: 100, statements: 100 };
@@ -6,7 +7,17 @@ const heavy = ["crash", "failover", "model", "simulation"].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 
+const source = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url));
+
 export default defineConfig({
+  // Examples import what users import.
+  resolve: {
+    alias: [
+      { find: /^nevertwice$/, replacement: source("index.ts") },
+      { find: /^nevertwice\/(sqlite|postgres)$/, replacement: source("stores/$1/index.ts") },
+      { find: /^nevertwice\/testing$/, replacement: source("testing/index.ts") },
+    ],
+  },
   test: {
     globalSetup: ["test/support/global-setup.ts"],
     // Generous: a loaded machine is slow, and no test takes its verdict from a clock.

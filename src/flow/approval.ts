@@ -28,19 +28,31 @@ export async function awaitApproval(
   const { env, pass } = scope;
   const { tenant, runId, token } = pass.run;
   const { name } = step;
-  const { key, fingerprint } = question;
   const asked = await env.store.runs.openApproval({ tenant, runId, token, name, ...question });
   if (asked === undefined) throw lost(runId);
-  const approval = await expire(env.store, asked);
+  const answer = await readApproval(env.store, asked, question);
+  if (typeof answer === "string") return answer;
+  return scope.suspension.wait({ waitsFor: `${name}: approval`, wakeAtMs: answer.expiresAtMs });
+}
+
+/**
+ * What the step is to record about an approval that was asked for; the approval itself while nobody
+ * has decided.
+ *
+ * @throws {NeverTwiceError} APPROVAL_MISMATCH when it was asked for about something else.
+ */
+export async function readApproval(
+  store: EffectStore,
+  asked: ApprovalRecord,
+  { key, fingerprint }: Pick<Question, "key" | "fingerprint">,
+): Promise<string | ApprovalRecord> {
+  const approval = await expire(store, asked);
+  const { runId, name, decidedBy, why } = approval;
   if (approval.key !== key || approval.fingerprint !== fingerprint)
     throw mismatch(runId, name, key);
-  const { decidedBy, why } = approval;
   switch (approval.status) {
     case "OPEN":
-      return scope.suspension.wait({
-        waitsFor: `${name}: approval`,
-        wakeAtMs: approval.expiresAtMs,
-      });
+      return approval;
     case "APPROVED":
       return storeValue(name, { by: decidedBy, why, key, fingerprint });
     case "DECLINED":

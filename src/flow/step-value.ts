@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { canonicalJson } from "../base/canonical-json.ts";
 import { type ErrorCode, NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
 import { toPlainJson } from "../base/plain-json.ts";
 
@@ -22,7 +21,7 @@ type StoredStep =
 export function storeValue(step: string, value: unknown): string {
   if (value === undefined) return JSON.stringify({ kind: "undefined" } satisfies StoredStep);
   try {
-    return canonicalJson({ kind: "value", value });
+    return JSON.stringify(toPlainJson({ kind: "value", value }));
   } catch (error) {
     if (!isNeverTwiceError(error, "UNSUPPORTED_ARGUMENT")) throw error;
     const { path, reason } = error.details as { path: string; reason: string };

@@ -1,0 +1,220 @@
+/**
+ * The steps of a flow on an engine's journal. The engine decides when the body runs again; a step
+ * that it has an answer of is not done again. Deterministic, and without anything of Node, so that it
+ * may run where a workflow's code has to.
+ *
+ * @module
+ */
+import { days, isSpan } from "../../../base/duration.ts";
+import { NeverTwiceError, isNeverTwiceError } from "../../../base/errors.ts";
+import { toPlainJson } from "../../../base/plain-json.ts";
+import type {
+  ActOptions,
+  Approval,
+  ApproveOptions,
+  EmitOptions,
+  Flow,
+  FlowContext,
+} from "../../../flow/flow.ts";
+import { hasValue, readValue, storeFailure, storeValue } from "../../../flow/step-value.ts";
+import type { Tool } from "../../../guard/tool.ts";
+import { checkedId } from "../../../intent/intent.ts";
+import type { EngineRun, StepAnswer, StepRequest } from "./requests.ts";
+
+/** What an engine offers: a journal, a clock, and news of a decision. */
+export interface EngineJournal {
+  /** Asks once, and records the text before it returns. */
+  decide(step: string, ask: () => Promise<string>): Promise<string>;
+  /** Has it done by a process with store, guard and tools, and records the answer. */
+  perform(step: string, request: StepRequest): Promise<StepAnswer>;
+  /** Waits by the engine's timer, across restarts. */
+  sleep(step: string, spanMs: number): Promise<void>;
+  /** Waits for news of the approval, at most so long. True: there was news. */
+  awaitNews(step: string, spanMs: number): Promise<boolean>;
+}
+
+/** News can get lost between the row and the engine, so a wait looks at the row again. */
+const lookAgainMs = 15 * 60_000;
+
+/** Runs the flow's body on the journal. What it throws stands, and is the run's end. */
+export async function runOnEngine<Input, Output>(
+  flow: Flow<Input, Output>,
+  run: EngineRun,
+  input: Input,
+  journal: EngineJournal,
+): Promise<Output> {
+  const steps = new EngineSteps(run, journal);
+  try {
+    const output = await flow.body(steps.context(), toPlainJson(input) as Input);
+    await steps.end(null);
+    return output;
+  } catch (error) {
+    if (isNeverTwiceError(error)) await steps.end(error);
+    throw error;
+  }
+}
+
+class EngineSteps {
+  readonly #run: EngineRun;
+  readonly #journal: EngineJournal;
+  readonly #names = new Set<string>();
+  readonly #effects: { readonly name: string; readonly key: string }[] = [];
+  readonly #approved: Approval[] = [];
+  #hasApprovals = false;
+
+  constructor(run: EngineRun, journal: EngineJournal) {
+    this.#run = run;
+    this.#journal = journal;
+  }
+
+  context(): FlowContext {
+    const { tenant, runId } = this.#run;
+    return Object.freeze({
+      tenant,
+      runId,
+      decide: <T>(step: string, ask: () => Promise<T> | T) => this.#decide(step, ask),
+      act: <Result>(step: string, tool: Tool<Result>, args: unknown, options?: ActOptions) =>
+        this.#act(step, tool, args, options) as Promise<Result>,
+      approve: (step: string, payload: unknown, options?: ApproveOptions) =>
+        this.#approve(step, payload, options),
+      sleep: async (step: string, spanMs: number) => {
+        this.#take(step);
+        await this.#journal.sleep(step, checkedSpan(step, spanMs));
+      },
+      emit: (type: string, data: unknown, options?: EmitOptions) => this.#emit(type, data, options),
+      compensate: (step: string) => this.#compensate(step),
+      fail: (reason: string): never => {
+        throw new NeverTwiceError("RUN_FAILED", reason, { details: { runId } });
+      },
+    });
+  }
+
+  /** Settles the row that approvals hang on, where there is one. */
+  async end(error: NeverTwiceError | null): Promise<void> {
+    if (!this.#hasApprovals) return;
+    const { code, message } = error ?? {};
+    const text = error === null ? null : JSON.stringify({ code, message });
+    await this.#settled("nevertwice: end", { kind: "end", step: "end", error: text });
+  }
+
+  async #decide<T>(step: string, ask: () => Promise<T> | T): Promise<T> {
+    this.#take(step);
+    const text = await this.#journal.decide(step, async () => {
+      try {
+        return storeValue(step, await ask());
+      } catch (error) {
+        // The same code would meet it again; anything else is the engine's to retry.
+        if (isNeverTwiceError(error)) return storeFailure(error);
+        throw error;
+      }
+    });
+    return readValue(text) as T;
+  }
+
+  async #act(
+    step: string,
+    { name: tool }: Tool,
+    args: unknown,
+    options: ActOptions = {},
+  ): Promise<unknown> {
+    this.#take(step);
+    const approved = [...this.#approved];
+    const parts = { tool, args: toPlainJson(args), options: plainOptions(options), approved };
+    const { value, key } = await this.#settled(step, { kind: "act", step, ...parts });
+    if (key !== null && hasValue(value)) this.#effects.push({ name: step, key });
+    return readValue(value);
+  }
+
+  async #approve(
+    step: string,
+    payload: unknown,
+    { tool, waitMs = days(7), ...options }: ApproveOptions = {},
+  ): Promise<Approval> {
+    this.#take(step);
+    this.#hasApprovals = true;
+    const { value } = await this.#settled(step, {
+      kind: "approve",
+      step,
+      tool: tool?.name ?? null,
+      payload: toPlainJson(payload),
+      options: plainOptions(options),
+      waitMs: checkedSpan(step, waitMs),
+    });
+    const approval = readValue(value) as Approval;
+    this.#approved.push(approval);
+    return approval;
+  }
+
+  async #emit(type: string, data: unknown, options: EmitOptions = {}): Promise<string> {
+    const { step = type, subject = null } = options;
+    this.#take(step);
+    const event = { type, data: data === undefined ? undefined : toPlainJson(data), subject };
+    const { value } = await this.#settled(step, { kind: "emit", step, ...event });
+    return readValue(value) as string;
+  }
+
+  /** In reverse order, each undo a step of its own. */
+  async #compensate(step: string): Promise<readonly string[]> {
+    this.#take(step);
+    const undone: string[] = [];
+    for (const { name, key } of this.#effects.toReversed()) {
+      const each = `${step}: ${name}`;
+      const { value } = await this.#settled(each, { kind: "compensate", step: each, key });
+      if (readValue(value) === true) undone.push(name);
+    }
+    return undone;
+  }
+
+  /**
+   * Has it done until there is an answer that stands. A doubt is waited out by the engine's timer
+   * and asked about again: the same request, so the same intent.
+   */
+  async #settled(
+    step: string,
+    request: StepRequest,
+  ): Promise<Extract<StepAnswer, { kind: "ended" }>> {
+    let hadNews = false;
+    for (let look = 1; ; look += 1) {
+      const name = look === 1 ? step : `${step} (look ${look})`;
+      const answer = await this.#journal.perform(name, request);
+      if (answer.kind === "ended") return answer;
+      if (answer.kind === "open" && !hadNews) {
+        // One millisecond more, so that the time is over when it is looked at again.
+        hadNews = await this.#journal.awaitNews(step, Math.min(answer.leftMs + 1, lookAgainMs));
+      } else {
+        const retryAfterMs = answer.kind === "doubt" ? answer.retryAfterMs : 0;
+        await this.#journal.sleep(`${name}: wait`, Math.max(retryAfterMs, backOffMs(look)));
+      }
+    }
+  }
+
+  #take(step: string): void {
+    checkedId(step, "the step's name");
+    if (this.#names.has(step)) {
+      throw new NeverTwiceError(
+        "STEP_INVALID",
+        `The run ${this.#run.runId} comes to a second step called "${step}". A step is recorded under its name: give each its own, e.g. with what it is about.`,
+        { details: { run: this.#run.runId, step } },
+      );
+    }
+    this.#names.add(step);
+  }
+}
+
+/** 1 s, 2 s … up to ten minutes: each look costs the provider a question, and the engine a step. */
+function backOffMs(look: number): number {
+  return Math.min(1000 * 2 ** (look - 1), 600_000);
+}
+
+function plainOptions(options: ActOptions): ActOptions {
+  return toPlainJson(options) as ActOptions;
+}
+
+function checkedSpan(step: string, spanMs: number): number {
+  if (isSpan(spanMs)) return spanMs;
+  throw new NeverTwiceError(
+    "STEP_INVALID",
+    `The step "${step}" has a span of ${String(spanMs)}: it must be a number of milliseconds. Nothing was recorded.`,
+    { details: { step } },
+  );
+}

@@ -1,0 +1,155 @@
+/**
+ * What tests of engines share: a store, a guard and a provider with a ledger, the refund flow, and a
+ * model that counts how often it is asked.
+ */
+import { expect, onTestFinished } from "vitest";
+import { z } from "zod";
+import {
+  type ApprovalRecord,
+  type EffectStore,
+  type Flow,
+  type Guard,
+  type Tool,
+  createGuard,
+  defineTool,
+  flow,
+} from "../../../src/index.ts";
+import {
+  type FakeProvider,
+  createProviderClient,
+  startFakeProvider,
+} from "../../../src/testing/fake-provider/index.ts";
+import { passThroughGuard } from "../../support/pass-through.ts";
+import { executeRefund, keyedContract, refundLookUp } from "../../support/world.ts";
+
+export const ticket = { orderId: "8812", ticketId: "5521", text: "It arrived broken." };
+
+export interface EngineWorld {
+  readonly store: EffectStore;
+  readonly guard: Guard;
+  readonly provider: FakeProvider;
+  readonly refund: Tool;
+  readonly prompts: () => number;
+  readonly model: () => Promise<Decision>;
+  /** The approval of the run, once it is asked for. */
+  approvalOf(runId: string): Promise<ApprovalRecord>;
+  /** Ids of all events. */
+  eventIds(): Promise<readonly string[]>;
+}
+
+type Decision = { orderId: string; ticketId: string; amountMinor: number; reason: string };
+
+/** With `passThrough` nothing guards: what a test claims must break then. */
+export async function openEngineWorld(
+  store: EffectStore,
+  passThrough = false,
+): Promise<EngineWorld> {
+  const provider = await startFakeProvider();
+  const client = createProviderClient({ url: provider.url });
+  onTestFinished(async () => {
+    client.close();
+    await provider.close();
+  });
+  const refund = refundTool(client);
+  const create = passThrough ? passThroughGuard : createGuard;
+  const guard = await create({ store, tools: [refund] });
+  let prompts = 0;
+  return {
+    store,
+    guard,
+    provider,
+    refund,
+    prompts: () => prompts,
+    model: async () => {
+      prompts += 1;
+      const { orderId, ticketId } = ticket;
+      return { orderId, ticketId, amountMinor: 48_000, reason: `words ${prompts}` };
+    },
+    approvalOf: async (runId) => {
+      const asked = { current: undefined as ApprovalRecord | undefined };
+      await expect
+        .poll(async () => {
+          const open = { tenant: "acme", runId, status: "OPEN", limit: 10 } as const;
+          const found = await store.runs.listApprovals({ ...open, beforeCreatedAtMs: null });
+          [asked.current] = found;
+          return found.length;
+        })
+        .toBe(1);
+      if (asked.current === undefined) throw new Error("no approval was asked for");
+      return asked.current;
+    },
+    eventIds: async () => {
+      const all = { tenant: null, status: null, beforePosition: null, limit: 100 };
+      return (await store.outbox.list(all)).map(({ id }) => id);
+    },
+  };
+}
+
+/** Short spans, by the real clock. */
+function refundTool(client: ReturnType<typeof createProviderClient>): Tool {
+  const { lagMs: _, ...lookUp } = refundLookUp(client);
+  return defineTool({
+    name: "issue_refund",
+    kind: "non-idempotent",
+    arguments: z.object({
+      orderId: z.string(),
+      ticketId: z.string(),
+      amountMinor: z.int(),
+      reason: z.string(),
+    }),
+    intent: ({ args }) => `refund:order-${args.orderId}:ticket-${args.ticketId}`,
+    businessArguments: ["orderId", "amountMinor"],
+    contract: {
+      ...keyedContract,
+      timeoutMs: 1000,
+      leaseMs: 2000,
+      flightMs: 300,
+      marginMs: 200,
+      sendWithinMs: 500,
+      lookUp: { ...lookUp, lagMs: 0 },
+    } as never,
+    execute: executeRefund(client),
+  });
+}
+
+/**
+ * The refund flow. `afterEffect` is awaited in the step that refunds, once the refund is made: what
+ * throws there stands for a process that ends before the engine records the step.
+ */
+export function refundFlow(
+  { model }: Pick<EngineWorld, "model">,
+  refund: Tool,
+): Flow<typeof ticket, { by: string; eventId: string }> {
+  return flow("refund-ticket", async (f) => {
+    const decision = await f.decide("assess", model);
+    const { by } = await f.approve("manager", decision, { tool: refund });
+    const refunded = await f.act("refund", refund, decision);
+    await f.sleep("cool-down", 50);
+    const eventId = await f.emit("refund.issued", refunded, { subject: ticket.orderId });
+    return { by, eventId };
+  });
+}
+
+/** A person's yes to the approval as it was read. */
+export function yesTo({ name, version, fingerprint }: ApprovalRecord) {
+  const by = "lead@acme";
+  const why = "the photo shows it";
+  return { name, version, fingerprint, decision: "approve" as const, by, why };
+}
+
+/** The guard, but the process "ends" so often after an effect before anybody hears of it. */
+export function dyingAfterEffect(
+  guard: Guard,
+  deaths: number,
+): { guard: Guard; died: () => number } {
+  let died = 0;
+  const run = async (...call: Parameters<Guard["run"]>) => {
+    const outcome = await guard.run(...call);
+    if (died < deaths) {
+      died += 1;
+      throw new Error("the process ended before the engine recorded the step");
+    }
+    return outcome;
+  };
+  return { guard: { ...guard, run: run as Guard["run"] }, died: () => died };
+}

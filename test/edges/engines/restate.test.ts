@@ -1,0 +1,97 @@
+/**
+ * A flow on a real Restate server: the engine runs a step again whose answer it did not get, and
+ * the guard keeps the effect single. One prompt, one refund, one event.
+ */
+import { once } from "node:events";
+import { createServer } from "node:http2";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { restateFlow, runKeyOf } from "../../../src/edges/engines/restate.ts";
+import { describeStores } from "../../support/stores.ts";
+import { dyingAfterEffect, openEngineWorld, refundFlow, ticket, yesTo } from "./engine-world.ts";
+import { type RestateServer, freePort, startRestate } from "./restate-server.ts";
+
+// Restate's SDK needs it; Node has it from version 22 on.
+(Promise as { withResolvers?: unknown }).withResolvers ??= function withResolvers<T>() {
+  let resolve: unknown;
+  let reject: unknown;
+  const promise = new Promise<T>((yes, no) => ([resolve, reject] = [yes, no]));
+  return { promise, resolve, reject };
+};
+const restate = await import("@restatedev/restate-sdk");
+
+let server: RestateServer | null = null;
+beforeAll(async () => {
+  server = await startRestate();
+});
+afterAll(async () => {
+  await server?.stop();
+});
+
+async function serve(service: Parameters<typeof restate.serve>[0]["services"][number]) {
+  if (server === null) throw new Error("there is no Restate server");
+  const handler = restate.createEndpointHandler({ services: [service] });
+  const endpoint = createServer(handler);
+  const sessions = new Set<{ destroy(): void }>();
+  endpoint.on("session", (session) => sessions.add(session));
+  const port = await freePort();
+  endpoint.listen(port, "127.0.0.1");
+  await once(endpoint, "listening");
+  onTestFinished(() => {
+    for (const session of sessions) session.destroy();
+    endpoint.close();
+  });
+  const registered = await fetch(`${server.adminUrl}/deployments`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ uri: `http://127.0.0.1:${port}`, force: true }),
+  });
+  expect(registered.ok, await registered.text()).toBe(true);
+  const { ingressUrl } = server;
+  return async (key: string, handlerName: string, body: unknown) => {
+    const url = `${ingressUrl}/refund-ticket/${encodeURIComponent(key)}/${handlerName}`;
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    const text = await answer.text();
+    return { status: answer.status, body: text === "" ? undefined : (JSON.parse(text) as unknown) };
+  };
+}
+
+describeStores("a flow on Restate", (suite) => {
+  const play = async (passThrough: boolean) => {
+    const world = await openEngineWorld((await suite.open()).store, passThrough);
+    const { guard, died } = dyingAfterEffect(world.guard, 2);
+    const { store, refund } = world;
+    const runOptions = { initialRetryInterval: 50, maxRetryInterval: 200 };
+    const options = { store, guard, tools: [refund], runOptions };
+    const call = await serve(restateFlow(restate, refundFlow(world, refund), options));
+    const id = { tenant: "acme", runId: `ticket-${suite.kind}-${passThrough}` };
+    const running = call(runKeyOf(id), "run", ticket);
+    const approval = await world.approvalOf(id.runId);
+    const decision = yesTo(approval);
+    expect(world.provider.ledger()).toHaveLength(0);
+    const stale = await call(runKeyOf(id), "decide", { ...decision, version: 99 });
+    expect(stale.status).toBe(409);
+    expect((await call(runKeyOf(id), "decide", decision)).status).toBe(200);
+    const ended = await running;
+    return { world, ended, died };
+  };
+
+  it("prompts once and refunds once, though the process ends twice after the effect", async ({
+    skip,
+  }) => {
+    if (server === null) return skip();
+    const { world, ended, died } = await play(false);
+    expect(ended).toMatchObject({ status: 200, body: { by: "lead@acme" } });
+    expect(died()).toBe(2);
+    expect(world.prompts()).toBe(1);
+    expect(world.provider.ledger()).toHaveLength(1);
+    expect(await world.eventIds()).toEqual([(ended.body as { eventId: string }).eventId]);
+  });
+
+  it("would refund three times without the guard", async ({ skip }) => {
+    if (server === null) return skip();
+    const { world } = await play(true);
+    expect(world.prompts()).toBe(1);
+    expect(world.provider.ledger()).toHaveLength(3);
+  });
+});
