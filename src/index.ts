@@ -70,6 +70,21 @@ export {
   createTransact,
   defineTransactTool,
 } from "./effects/transact.ts";
+export {
+  type EnsureTool,
+  type EnsureCall,
+  type EnsureContract,
+  type RegisteredEnsureTool,
+  type Observation,
+  defineEnsureTool,
+} from "./effects/ensure-tool.ts";
+export {
+  type Ensure,
+  type EnsureContext,
+  type EnsureOptions,
+  type EnsureOutcome,
+  createEnsure,
+} from "./effects/ensure.ts";
 export { type OutgoingEvent, emit } from "./effects/emit.ts";
 
 export type { OperationRecord } from "./ledger/record.ts";
@@ -85,6 +100,7 @@ export {
 export type * from "./ledger/store.ts";
 export type * from "./ledger/events.ts";
 export type * from "./ledger/runs.ts";
+export type * from "./ledger/targets.ts";
 export type * from "./ledger/transaction.ts";
 
 export { type ErrorCode, type ErrorEntry, errorCodes, errorTable } from "./base/error-table.ts";

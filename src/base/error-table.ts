@@ -189,6 +189,12 @@ const table = {
     "useless",
     "This intent is already recorded with other business arguments; this call changed nothing.",
   ),
+  STALE_VERSION: entry(
+    409,
+    "caller",
+    "useless",
+    "A newer version of the desired state is recorded; this older one was not applied by this call.",
+  ),
   KEY_EXPIRED: entry(
     410,
     "person",

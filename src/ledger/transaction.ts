@@ -6,6 +6,7 @@
 import type { Inbox, InboxWriter, Outbox, OutboxWriter } from "./events.ts";
 import type { RunWriter, Runs } from "./runs.ts";
 import type { Store } from "./store.ts";
+import type { Targets } from "./targets.ts";
 
 /** What an open transaction can write of ours. All of it commits with it, or none. */
 export interface Transaction<Driver = unknown> {
@@ -25,6 +26,7 @@ export interface EffectStore<Driver = unknown> extends Store {
   readonly inbox: Inbox;
   readonly outbox: Outbox;
   readonly runs: Runs;
+  readonly targets: Targets;
   /**
    * Runs the work in one transaction and commits it; an error rolls all of it back and is thrown on.
    * The work may run again after a deadlock, so whatever it does must go through the transaction.

@@ -10,6 +10,7 @@ import type { OperationRecord } from "../../ledger/record.ts";
 import type { Inbox, Outbox } from "../../ledger/events.ts";
 import type { Runs } from "../../ledger/runs.ts";
 import type * as port from "../../ledger/store.ts";
+import type { Targets } from "../../ledger/targets.ts";
 import type { EffectStore, Transaction } from "../../ledger/transaction.ts";
 import { Coalescer } from "./coalescer.ts";
 import { isRejectedStatement } from "./store-error.ts";
@@ -17,6 +18,7 @@ import { count, toJournalLine, toRecord } from "./rows.ts";
 import { toSqlParams } from "./parameters.ts";
 import { inboxOver, outboxOver } from "./sql-events.ts";
 import { runsOver } from "./sql-runs.ts";
+import { targetsOver } from "./sql-targets.ts";
 import { transactionOver } from "./sql-transaction.ts";
 import type { SqlExecutor, StatementName } from "./statement.ts";
 
@@ -27,6 +29,7 @@ export abstract class SqlStore<Driver> implements EffectStore<Driver> {
   readonly inbox: Inbox;
   readonly outbox: Outbox;
   readonly runs: Runs;
+  readonly targets: Targets;
   readonly #executor: SqlExecutor<Driver>;
   readonly #claims: Coalescer<port.ClaimParams, OperationRecord>;
   readonly #completions: Coalescer<port.CompleteParams, OperationRecord>;
@@ -36,6 +39,7 @@ export abstract class SqlStore<Driver> implements EffectStore<Driver> {
     this.inbox = inboxOver(executor);
     this.outbox = outboxOver(executor);
     this.runs = runsOver(executor);
+    this.targets = targetsOver(executor);
     const nameOf = (id: port.OperationId): string => `${id.tenant}\n${id.key}`;
     const coalesce = <Item extends port.OperationId & object>(
       name: StatementName,

@@ -59,7 +59,11 @@ export type StatementName =
   | "run-wake"
   | "step-list"
   | "step-record"
-  | "take-over";
+  | "take-over"
+  | "target-arm"
+  | "target-claim"
+  | "target-read"
+  | "target-settle";
 
 /** What may be bound to a parameter. */
 export type SqlValue = string | number | null;

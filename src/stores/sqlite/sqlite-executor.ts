@@ -36,6 +36,7 @@ const readOnly = new Set<StatementName>([
   "run-next",
   "run-read",
   "step-list",
+  "target-read",
 ]);
 
 /** Options of {@link createSqliteExecutor}. */

@@ -115,6 +115,22 @@ create table :schema.approvals (
 create index approvals_open on :schema.approvals (tenant, created_at_ms)
   where status = 'OPEN';
 
+create table :schema.targets (
+  tenant text not null check (tenant <> ''),
+  operation text not null check (operation <> ''),
+  target text not null check (target <> ''),
+  version bigint not null,
+  fingerprint text not null,
+  round integer not null,
+  status text not null check (status in ('OPEN', 'ARMED', 'SETTLED', 'REFUSED')),
+  armed_version bigint,
+  quiet_until_ms bigint not null default 0,
+  token bigint not null,
+  acquisition_id text not null,
+  lease_until_ms bigint not null,
+  primary key (tenant, operation, target)
+);
+
 -- A purged run keeps its row, so that its id is never run again; its steps go.
 create function :schema.purge_run() returns trigger language plpgsql as $$
 begin

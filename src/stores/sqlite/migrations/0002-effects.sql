@@ -115,6 +115,22 @@ create table nevertwice_approvals (
 create index nevertwice_approvals_open on nevertwice_approvals (tenant, created_at_ms)
   where status = 'OPEN';
 
+create table nevertwice_targets (
+  tenant text not null check (tenant <> ''),
+  operation text not null check (operation <> ''),
+  target text not null check (target <> ''),
+  version integer not null,
+  fingerprint text not null,
+  round integer not null,
+  status text not null check (status in ('OPEN', 'ARMED', 'SETTLED', 'REFUSED')),
+  armed_version integer,
+  quiet_until_ms integer not null default 0,
+  token integer not null,
+  acquisition_id text not null,
+  lease_until_ms integer not null,
+  primary key (tenant, operation, target)
+) strict;
+
 -- A purged run keeps its row, so that its id is never run again; its steps go.
 create trigger nevertwice_runs_purge after update of purged_at_ms on nevertwice_runs begin
   delete from nevertwice_steps where tenant = new.tenant and run_id = new.run_id;
