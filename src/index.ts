@@ -86,6 +86,27 @@ export {
   createEnsure,
 } from "./effects/ensure.ts";
 export { type OutgoingEvent, emit } from "./effects/emit.ts";
+export {
+  type Delivery,
+  type EventHandler,
+  type EventInbox,
+  type InboxOptions,
+  type Received,
+  type ReceivedEvent,
+  type RetryOptions,
+  createInbox,
+  runIdOfEvent,
+} from "./effects/inbox.ts";
+export {
+  type Publish,
+  type PublishContext,
+  type Relay,
+  type RelayOptions,
+  type RelayPointName,
+  type RelayWorkOptions,
+  createRelay,
+} from "./effects/relay.ts";
+export type { CloudEventJson } from "./effects/cloud-event.ts";
 
 export type { OperationRecord } from "./ledger/record.ts";
 export type { Mode } from "./ledger/decide.ts";

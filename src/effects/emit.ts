@@ -4,11 +4,10 @@
  *
  * @module
  */
-import { canonicalJson } from "../base/canonical-json.ts";
 import { days } from "../base/duration.ts";
-import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
 import { checkedId } from "../intent/intent.ts";
 import type { OutboxRecord, OutboxWriter } from "../ledger/events.ts";
+import { cloudEventText } from "./cloud-event.ts";
 
 /** An event to write to the outbox. */
 export interface OutgoingEvent {
@@ -36,16 +35,8 @@ export const maxEventBytes = 256 * 1024;
  * @throws {NeverTwiceError} EVENT_INVALID, EVENT_TOO_LARGE; then nothing was written.
  */
 export async function emit(outbox: OutboxWriter, event: OutgoingEvent): Promise<OutboxRecord> {
-  const { tenant, id, source, type, subject, data, atMs } = event;
-  const text = eventText({
-    specversion: "1.0",
-    id: checkedPart(id, "id"),
-    source: checkedPart(source, "source"),
-    type: checkedPart(type, "type"),
-    ...(subject === undefined ? {} : { subject: checkedPart(subject, "subject") }),
-    ...(atMs === undefined ? {} : { time: new Date(atMs).toISOString() }),
-    ...(data === undefined ? {} : { datacontenttype: "application/json", data }),
-  });
+  const { tenant, id, type, subject } = event;
+  const text = cloudEventText(event, maxEventBytes);
   return outbox.emit({
     tenant: checkedId(tenant, "tenant"),
     id,
@@ -54,37 +45,4 @@ export async function emit(outbox: OutboxWriter, event: OutgoingEvent): Promise<
     event: text,
     retentionMs: days(45),
   });
-}
-
-function eventText(event: Readonly<Record<string, unknown>>): string {
-  const text = plainText(event);
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= maxEventBytes) return text;
-  throw new NeverTwiceError(
-    "EVENT_TOO_LARGE",
-    `The event ${String(event["id"])} has ${bytes} bytes, and the limit is ${maxEventBytes}: send a reference to its data. It was not written.`,
-    { details: { bytes, maxEventBytes } },
-  );
-}
-
-function plainText(event: Readonly<Record<string, unknown>>): string {
-  try {
-    return canonicalJson(event);
-  } catch (error) {
-    if (!isNeverTwiceError(error, "UNSUPPORTED_ARGUMENT")) throw error;
-    throw invalid(String(error.details["path"]), String(error.details["reason"]));
-  }
-}
-
-function checkedPart(value: unknown, part: string): string {
-  if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) return value;
-  throw invalid(`\`${part}\``, value === "" ? "empty" : `${typeof value}, or blank`);
-}
-
-function invalid(part: string, reason: string): NeverTwiceError {
-  return new NeverTwiceError(
-    "EVENT_INVALID",
-    `The event can't be written: ${part} is ${reason}. Nothing was written.`,
-    { details: { part, reason } },
-  );
 }

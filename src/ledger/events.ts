@@ -82,7 +82,7 @@ export interface Inbox extends InboxWriter {
   list(params: InboxListParams): Promise<readonly InboxRecord[]>;
   /** DEAD to PENDING. */
   redrive(id: InboxId): Promise<InboxRecord | undefined>;
-  /** DEAD to DONE, unhandled. */
+  /** PENDING or DEAD to DONE, unhandled. */
   discard(id: InboxId): Promise<InboxRecord | undefined>;
   purge(params: { readonly limit: number }): Promise<number>;
 }
