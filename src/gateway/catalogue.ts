@@ -64,10 +64,14 @@ export function buildCatalogue(
   for (const [server, upstream] of connections) {
     const listed = listings.get(server) ?? [];
     const listedNames = new Set(listed.map(({ name }) => name));
+    const pinnedTools = listed.filter(
+      (each) => pins.get(`${server}/${each.name}`) === definitionHash(each),
+    );
+    const pinnedNames = new Set(pinnedTools.map(({ name }) => name));
     for (const definition of listed) {
       const name = `${server}/${definition.name}`;
       const base = { shownName: names.get(name) ?? definition.name, name, upstream };
-      const judged = judge(config, pins, definition, listedNames, upstream);
+      const judged = judge(config, pins, definition, pinnedNames, upstream);
       remarks.push(...judged.remarks.map((remark) => `${name}: ${remark}`));
       entries.set(base.shownName, { ...base, ...judged.entry });
     }
@@ -117,7 +121,7 @@ function judge(
   config: GatewayConfig,
   pins: Pins,
   definition: ToolDefinition,
-  siblings: ReadonlySet<string>,
+  pinnedNames: ReadonlySet<string>,
   upstream: UpstreamConnection,
 ): Judged {
   const name = `${upstream.name}/${definition.name}`;
@@ -141,7 +145,7 @@ function judge(
     );
   if (policy.kind !== "non-idempotent")
     return { entry: { verdict: "pass", shown }, remarks: notes };
-  const fault = findMisfit(policy, definition, siblings);
+  const fault = findMisfit(policy, definition, pinnedNames);
   if (fault !== undefined) return refused(held(name, `${fault} (${policy.place})`));
   try {
     const tool = guardedTool(policy, definition, upstream);
@@ -161,7 +165,7 @@ function refused(refusal: NeverTwiceError): Judged {
 function findMisfit(
   policy: GuardPolicy,
   definition: ToolDefinition,
-  siblings: ReadonlySet<string>,
+  pinnedNames: ReadonlySet<string>,
 ): string | undefined {
   const there = argumentNames(definition);
   const fixed = [...policy.fixed.keys()];
@@ -181,8 +185,8 @@ function findMisfit(
   if (unsent !== undefined)
     return `the tool requires ${unsent}, which is free text and so is not sent: make it a business argument, or give it in \`fixed\``;
   const { reconcile } = policy;
-  if (reconcile !== undefined && !siblings.has(reconcile.tool))
-    return `the policy reconciles by ${reconcile.tool}, which the server doesn't have`;
+  if (reconcile !== undefined && !pinnedNames.has(reconcile.tool))
+    return `the policy reconciles by ${reconcile.tool}, which the server doesn't have, or which is not pinned as it is listed`;
   return intentMisfit(policy.intent, definition);
 }
 

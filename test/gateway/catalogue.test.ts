@@ -127,8 +127,10 @@ const held: readonly [what: string, given: Given, reason: string][] = [
   ],
   [
     "that is reconciled by a tool that isn't there",
-    { policy: `${policy}\n    reconcile: { tool: find, match: { /k: "{key}" } }` },
-    "the policy reconciles by find, which the server doesn't have",
+    {
+      policy: `${policy}\n    reconcile: { tool: find, match: { /k: "{key}" } }\n  shop/find: { kind: read-only }`,
+    },
+    "the policy reconciles by find, which the server doesn't have, or which is not pinned",
   ],
 ];
 

@@ -240,7 +240,8 @@ it("what the guide and the reference write is a configuration", () => {
     // A part of a policy stands in the policy of the guide.
     const policy = blocks[0] ?? "";
     const inside = block.replaceAll(/^/gm, "    ").replaceAll(/^ +$/gm, "");
-    const text = block.startsWith("reconcile:") ? `${policy}${inside}` : block;
+    const list = "  shop/list_refunds: { kind: read-only }";
+    const text = block.startsWith("reconcile:") ? `${policy}${inside}\n${list}` : block;
     expect(faultsOf(`${servers}${text}`)).toEqual([]);
   }
 });

@@ -22,7 +22,7 @@ export async function findEffect(
   upstream: Pick<UpstreamConnection, "request">,
   question: LookUpQuestion<JsonObject>,
 ): Promise<LookUpAnswer<Members>> {
-  let answer: LookUpAnswer<Members> = { answer: "unsure", reason: "nothing was asked" };
+  let answer = unsure("nothing was asked");
   for (const wireKey of usesWireKey(policy) ? question.wireKeys : question.wireKeys.slice(0, 1)) {
     answer = await ask(policy, upstream, question, wireKey);
     if (answer.answer !== "absent") return answer;
@@ -47,9 +47,8 @@ async function ask(
   const values = { args, tenant, key, wireKey };
   const params = { name: policy.tool, arguments: renderJson(policy.arguments, values) };
   const result = await upstream.request("tools/call", params, { cancel: signal });
-  if (result["isError"] === true) return { answer: "unsure", reason: textOf(result) };
-  if (result["resultType"] === "input_required")
-    return { answer: "unsure", reason: "the look-up asks for input" };
+  if (result["isError"] === true) return unsure(textOf(result));
+  if (result["resultType"] === "input_required") return unsure("the look-up asks for input");
   return judge(policy, result, values);
 }
 
@@ -59,16 +58,30 @@ function judge(
   values: TemplateValues,
 ): LookUpAnswer<Members> {
   const shown = shownBy(result);
-  const items = policy.items === undefined ? [shown] : valueAt(shown, policy.items);
-  if (!Array.isArray(items)) {
-    return { answer: "unsure", reason: `the look-up's result has no list at ${policy.items}` };
-  }
-  const found = (items as unknown[]).filter((item) => matches(policy, item, values));
-  if (found.length === 0) return { answer: "absent" };
+  const items: unknown = policy.items === undefined ? [shown] : valueAt(shown, policy.items);
+  if (!Array.isArray(items)) return unsure(`the look-up's result has no list at ${policy.items}`);
+  const wanted = wantedBy(policy, values);
+  if (wanted === undefined) return unsure("this call has no value to look for");
+  const found = (items as unknown[]).filter((item) => matches(wanted, item));
+  if (found.length === 0) return judgeNone(policy, items);
   const unknown = found.map((item) => statusOf(policy, item)).find((status) => status.unknown);
-  if (unknown !== undefined)
-    return { answer: "unsure", reason: `the look-up shows the status ${unknown.shown}` };
+  if (unknown !== undefined) return unsure(`the look-up shows the status ${unknown.shown}`);
   return { answer: "found", effects: found.map((item) => effectOf(policy, item)) };
+}
+
+/** A list in which nothing stands where the policy looks was not searched. */
+function judgeNone(policy: ReconcilePolicy, items: readonly unknown[]): LookUpAnswer<Members> {
+  const blind = policy.match.find(
+    ({ pointer }) =>
+      items.length > 0 && items.every((item) => valueAt(item, pointer) === undefined),
+  );
+  return blind === undefined
+    ? { answer: "absent" }
+    : unsure(`nothing in the look-up's result has anything at ${blind.pointer}`);
+}
+
+function unsure(reason: string): LookUpAnswer<Members> {
+  return { answer: "unsure", reason };
 }
 
 /** What the server shows: structured, or JSON in its first text, or that text. */
@@ -82,18 +95,30 @@ function shownBy(result: Members): unknown {
   }
 }
 
-function matches(policy: ReconcilePolicy, item: unknown, values: TemplateValues): boolean {
-  const { contains } = policy;
-  if (contains !== undefined) {
-    const wanted = renderValue(contains, values);
-    const text = typeof item === "string" ? item : JSON.stringify(item);
-    if (typeof wanted !== "string" || wanted === "" || !text.includes(wanted)) return false;
-  }
-  return policy.match.every(({ pointer, equals }) => {
-    const wanted = renderValue(equals, values);
-    const shown = valueAt(item, pointer);
-    if (wanted === undefined || shown === undefined) return false;
-    return spelled(shown) === spelled(wanted);
+/** What a candidate must show. */
+interface Wanted {
+  readonly values: readonly { readonly pointer: string; readonly equals: unknown }[];
+  readonly text: string | undefined;
+}
+
+/** Undefined when a place has no value: what can't be looked for is not absent. */
+function wantedBy(policy: ReconcilePolicy, values: TemplateValues): Wanted | undefined {
+  const rendered = policy.match.map(({ pointer, equals }) => ({
+    pointer,
+    equals: renderValue(equals, values),
+  }));
+  if (rendered.some(({ equals }) => equals === undefined)) return undefined;
+  if (policy.contains === undefined) return { values: rendered, text: undefined };
+  const text = renderValue(policy.contains, values);
+  return text === undefined || text === "" ? undefined : { values: rendered, text: spelled(text) };
+}
+
+function matches({ values, text }: Wanted, item: unknown): boolean {
+  const shown = typeof item === "string" ? item : JSON.stringify(item);
+  if (text !== undefined && !shown.includes(text)) return false;
+  return values.every(({ pointer, equals }) => {
+    const value = valueAt(item, pointer);
+    return value !== undefined && spelled(value) === spelled(equals);
   });
 }
 

@@ -113,6 +113,7 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
   const policies = Object.entries(written.tools ?? {}).flatMap(([name, tool]) => {
     return [[name, readPolicy(source, name, tool, written)] as const];
   });
+  for (const [name, policy] of policies) checkReconcile(source, name, policy, written);
   if (source.faults.length === 0)
     for (const [name, policy] of policies) checkContract(source, name, policy);
   const { context = {}, limits = {} } = written;
@@ -135,6 +136,22 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     limits: { requestBytes: limits.requestBytes ?? 1_048_576, depth: limits.depth ?? 32 },
     shutdownMs: written.shutdown === undefined ? minutes(0.5) : durationMs(written.shutdown),
   };
+}
+
+/** A look-up must not change anything, and its definition must be pinned like any other's. */
+function checkReconcile(
+  source: ConfigSource,
+  name: string,
+  policy: ToolPolicy,
+  written: WrittenConfig,
+): void {
+  if (policy.kind !== "non-idempotent" || policy.reconcile === undefined) return;
+  const { tool } = policy.reconcile;
+  if (written.tools?.[`${policy.upstream}/${tool}`]?.kind === "read-only") return;
+  source.fault(
+    ["tools", name, "reconcile", "tool"],
+    `\`reconcile\` asks by ${tool}, which needs a policy of its own: ${policy.upstream}/${tool}: { kind: read-only }`,
+  );
 }
 
 /** What the parts of a policy say against each other; the server's own definition is compared later. */
