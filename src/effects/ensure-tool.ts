@@ -79,10 +79,7 @@ export interface EnsureTool<Args extends Fields, Field extends FieldName<Args>, 
     desired: Readonly<Pick<Args, NoInfer<Field>>>,
   ) => boolean | "pending";
   /** Brings the target into the desired state. Doing it twice must leave what doing it once leaves. */
-  readonly apply: (
-    desired: Readonly<Pick<Args, NoInfer<Field>>>,
-    call: EnsureCall,
-  ) => Promise<unknown> | unknown;
+  readonly apply: (desired: Readonly<Pick<Args, NoInfer<Field>>>, call: EnsureCall) => unknown;
   readonly contract: EnsureContract;
 }
 
@@ -163,7 +160,7 @@ export function defineEnsureTool<Args extends Fields, Field extends FieldName<Ar
     target: given.target,
     version: given.version,
     observe: given.observe as RegisteredEnsureTool<State>["observe"],
-    isConverged: given.isConverged as RegisteredEnsureTool<State>["isConverged"],
+    isConverged: given.isConverged,
   });
 }
 

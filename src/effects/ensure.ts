@@ -160,23 +160,32 @@ async function converge(job: Job, owned: Owned): Promise<EnsureOutcome<unknown>>
     for (;;) {
       const seen = await observe(job);
       if (seen.kind === "converged" && !mayBeOverwritten(job, now.row)) {
-        if (now.row.status !== "OPEN") now = { ...now, status: "SETTLED" };
+        now = settled(now);
         if (!now.answered) await closeRound(job, now.row);
         return outcomeOf(now, seen.state);
       }
       const mayChange = seen.kind === "apart" && now.key === null && !isUnderWay(now.row);
       if (mayChange) {
-        now = await change(job, now);
+        now = await makeChange(job, now);
         if (now.refusal !== undefined) throw now.refusal;
       }
       const isOver = runtime.monotonicMs() >= untilMs || context.signal?.aborted === true;
       if (isOver) throw doubtful(now.row, isUnderWay(now.row), reasonOf(seen));
       await pause(runtime, mayChange ? 0 : tool.terms.observeEveryMs, context.signal);
-      if (now.key === null) now = { ...now, row: await readAgain(job, now.row) };
+      if (now.key === null) now = withRow(now, await readAgain(job, now.row));
     }
   } finally {
     await giveBack(job, now);
   }
+}
+
+/** The desired state was seen; in an open round nothing was sent, so that there is nothing to settle. */
+function settled(owned: Owned): Owned {
+  return owned.row.status === "OPEN" ? owned : { ...owned, status: "SETTLED" };
+}
+
+function withRow(owned: Owned, row: TargetRecord): Owned {
+  return { ...owned, row };
 }
 
 /** An older change that may still land would take back what is there now. */
@@ -231,7 +240,7 @@ async function observe({ runtime, tool, id, version, desired }: Job): Promise<Se
 }
 
 /** One change, armed at the target first, then run under the guard. */
-async function change(job: Job, owned: Owned): Promise<Owned> {
+async function makeChange(job: Job, owned: Owned): Promise<Owned> {
   const { store, runtime, tool, id, version } = job;
   const { row } = owned;
   if (row.status === "REFUSED") await runChange(job, row.round, undefined);

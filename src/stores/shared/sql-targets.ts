@@ -11,17 +11,17 @@ import type { SqlRow, SqlStatements, StatementName } from "./statement.ts";
 
 /** The targets over an executor. */
 export function targetsOver(statements: SqlStatements): Targets {
-  const one = async (name: StatementName, params: object): Promise<TargetRecord | undefined> =>
+  const targetOf = async (name: StatementName, params: object): Promise<TargetRecord | undefined> =>
     (await statements.run(name, toSqlParams(params))).map(toTargetRecord)[0];
   return {
     claim: async (params) => {
-      const record = await one("target-claim", params);
+      const record = await targetOf("target-claim", params);
       assert(record !== undefined, "a claimed target always has a row");
       return record;
     },
-    arm: (params) => one("target-arm", params),
-    settle: (params) => one("target-settle", params),
-    read: ({ tenant, operation, target }) => one("target-read", { tenant, operation, target }),
+    arm: (params) => targetOf("target-arm", params),
+    settle: (params) => targetOf("target-settle", params),
+    read: ({ tenant, operation, target }) => targetOf("target-read", { tenant, operation, target }),
   };
 }
 

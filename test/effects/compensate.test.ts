@@ -1,0 +1,91 @@
+/**
+ * `compensate`: an effect is undone once, however often and by however many it is asked for, and only
+ * when it is proved. Judged by the provider's ledger.
+ */
+import { expect } from "vitest";
+import { z } from "zod";
+import { compensate, defineTool } from "../../src/index.ts";
+import { codeOf } from "../support/flow-world.ts";
+import { type World, keyedContract, refundLookUp, scenario } from "../support/world.ts";
+
+function undoable(world: World) {
+  const undo = defineTool({
+    name: "take_refund_back",
+    kind: "non-idempotent",
+    arguments: z.object({ refundId: z.string() }),
+    intent: ({ args }) => `take-back:${args.refundId}`,
+    businessArguments: ["refundId"],
+    contract: { ...keyedContract, lookUp: refundLookUp(world.client) } as never,
+    execute: (args, { key, wireKey, signal, beforeWrite }) =>
+      world.client.createEffect({
+        operation: "take-back",
+        body: { ...args },
+        key: wireKey,
+        tag: key,
+        signal,
+        beforeWrite,
+      }),
+  });
+  const refund = world.tool({
+    compensation: {
+      tool: undo,
+      arguments: ({ providerId }: { providerId: string | null }) => ({ refundId: providerId }),
+    },
+    contract: { providerId: (result: unknown) => (result as { id: string }).id },
+  });
+  const ask = (key: string, guard = world.guard, effect?: string) =>
+    compensate(guard, world.opened.store, [refund], {
+      tenant: "acme",
+      key,
+      ...(effect === undefined ? {} : { effect }),
+    });
+  const operations = () => world.provider.ledger().map(({ operation }) => operation);
+  return { refund, ask, operations };
+}
+
+scenario("an effect is undone once, also by two at once and asked again", {}, async (world) => {
+  const { refund, ask, operations } = undoable(world);
+  await world.run({ tool: refund });
+  const { key } = await world.row();
+  const other = await world.another();
+  await Promise.allSettled([ask(key), ask(key, other), ask(key), ask(key, other)]);
+  expect(await ask(key)).toMatchObject({ replayed: true });
+  expect(operations()).toEqual(["refund", "take-back"]);
+});
+
+scenario("an undo of unknown outcome is reconciled by the same call", {}, async (world) => {
+  const { refund, ask, operations } = undoable(world);
+  await world.run({ tool: refund });
+  const { key } = await world.row();
+  world.provider.fault({ dropReplyAfterCommit: true });
+  expect(await codeOf(ask(key))).toBe("OUTCOME_UNKNOWN");
+  expect(await ask(key)).toMatchObject({ replayed: true });
+  expect(operations()).toEqual(["refund", "take-back"]);
+});
+
+scenario("what is not proved is not undone", {}, async (world) => {
+  const { refund, ask, operations } = undoable(world);
+  world.provider.fault({ dropReplyAfterCommit: true });
+  await world.run({ tool: refund });
+  const { key } = await world.row();
+  expect(await codeOf(ask(key))).toBe("INTENT_UNSETTLED");
+  expect(await codeOf(ask("0".repeat(64)))).toBe("OPERATION_NOT_FOUND");
+  const { opened, guard } = world;
+  const of = { tenant: "acme", key };
+  await world.run({ tool: refund });
+  expect(await codeOf(compensate(guard, opened.store, [world.refund], of))).toBe("TOOL_INVALID");
+  expect(await codeOf(compensate(guard, opened.store, [], of))).toBe("TOOL_INVALID");
+  expect(operations()).toEqual(["refund"]);
+});
+
+scenario("a second effect that a person found is undone by its id, once", {}, async (world) => {
+  const { refund, ask, operations } = undoable(world);
+  await world.run({ tool: refund });
+  const { key } = await world.row();
+  const incident = "a second refund, re_2";
+  await world.opened.store.recordIncident({ tenant: "acme", key, incident, detail: "{}" });
+  const undone = await ask(key, world.guard, "re_2");
+  const again = await ask(key, world.guard, "re_2");
+  expect([undone.replayed, again.replayed]).toEqual([false, true]);
+  expect(operations()).toEqual(["refund", "take-back"]);
+});
