@@ -116,6 +116,7 @@ it("every door in package.json has its source, and every source door is in packa
     .filter((entry) => typeof entry === "object" && entry !== null)
     .map((entry) => entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
   expect(doors.toSorted()).toEqual([
+    "src/edges/engines/*.ts",
     "src/edges/http/index.ts",
     "src/edges/providers/*.ts",
     "src/edges/providers/index.ts",

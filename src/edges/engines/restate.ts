@@ -15,7 +15,7 @@ import type { EngineJournal } from "./shared/engine-context.ts";
 import { runOnEngine } from "./shared/engine-context.ts";
 import { type EngineOptions, createEngineWorker } from "./shared/engine-worker.ts";
 import type { StepAnswer } from "./shared/requests.ts";
-import { runIdOf, runKeyOf } from "./shared/run-key.ts";
+import { runIdOf } from "./shared/run-key.ts";
 
 export type { EngineOptions } from "./shared/engine-worker.ts";
 export { runKeyOf } from "./shared/run-key.ts";

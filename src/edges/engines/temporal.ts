@@ -11,6 +11,7 @@ import type { EffectStore } from "../../ledger/transaction.ts";
 import { type EngineOptions, createEngineWorker } from "./shared/engine-worker.ts";
 import type { EngineRun, StepAnswer, StepRequest } from "./shared/requests.ts";
 import { runKeyOf } from "./shared/run-key.ts";
+import { decidedSignal } from "./temporal-workflow.ts";
 
 export type { EngineOptions } from "./shared/engine-worker.ts";
 export { runKeyOf } from "./shared/run-key.ts";
@@ -45,6 +46,6 @@ export async function decideInTemporal(
   decision: ApprovalDecision,
 ): Promise<ApprovalRecord> {
   const decided = await decideApproval(store, decision);
-  await client.workflow.getHandle(runKeyOf(decision)).signal("nevertwice.decided", decision.name);
+  await client.workflow.getHandle(runKeyOf(decision)).signal(decidedSignal, decision.name);
   return decided;
 }

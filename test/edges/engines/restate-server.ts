@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { setTimeout } from "node:timers/promises";
 import { everyPartRequired, warnLoudly } from "../../support/postgres-server.ts";
 
 export interface RestateServer {
@@ -44,7 +44,9 @@ export async function startRestate(): Promise<RestateServer | null> {
     const answers = await Promise.all(health.map((url) => fetch(url).catch(() => undefined)));
     return answers.filter((answer) => answer?.ok === true).length;
   };
-  await expect.poll(isUp, { timeout: 60_000, interval: 200 }).toBe(2);
+  for (const until = Date.now() + 60_000; (await isUp()) < 2; await setTimeout(200)) {
+    if (Date.now() > until) throw new Error(`Restate is not up after 60 s: ${said()}`);
+  }
   return {
     ingressUrl,
     adminUrl,

@@ -29,7 +29,11 @@ afterAll(async () => {
 
 async function serve(service: Parameters<typeof restate.serve>[0]["services"][number]) {
   if (server === null) throw new Error("there is no Restate server");
-  const handler = restate.createEndpointHandler({ services: [service] });
+  const handler = restate.createEndpointHandler({
+    services: [service],
+    // It tells of the errors that the test throws.
+    logger: () => {},
+  });
   const endpoint = createServer(handler);
   const sessions = new Set<{ destroy(): void }>();
   endpoint.on("session", (session) => sessions.add(session));
