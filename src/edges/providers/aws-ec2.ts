@@ -19,8 +19,9 @@ import {
 import type { ErrorClass, FoundEffect, LookUpAnswer } from "../../guard/contract.ts";
 import { ec2 } from "./contracts/aws.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
-import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
-import { type SendGate, sendOnce } from "./shared/send-once.ts";
+import { checkAwsCredentials, oneSend, sendSlot } from "./shared/aws-tool.ts";
+import { contractParts, lookUpFacts } from "./shared/contract-parts.ts";
+import { sendOnce } from "./shared/send-once.ts";
 
 /** What is kept of a launch. */
 export interface Ec2Launch {
@@ -49,7 +50,7 @@ export async function ec2RunInstances<Args>(
   options: AdapterOptions<Args, Ec2LaunchRequest>,
 ): Promise<AdapterParts<Args, Ec2Launch>> {
   const { request, ...bounds } = options;
-  await checkCredentials(client);
+  await checkAwsCredentials(ec2.title, client);
   const find = async (
     args: Args,
     tokens: readonly string[],
@@ -73,39 +74,12 @@ export async function ec2RunInstances<Args>(
     execute: async (args, call) => {
       const launched = await sendOnce(call, (gate) => {
         const command = new RunInstancesCommand({ ...request(args), ClientToken: call.wireKey });
-        keepToOneSend(command, gate);
+        command.middlewareStack.add(oneSend(gate), sendSlot);
         return client.send(command, { abortSignal: call.signal });
       });
       return launchOf(launched);
     },
   };
-}
-
-async function checkCredentials(client: EC2Client): Promise<void> {
-  try {
-    await client.config.credentials();
-  } catch (error) {
-    refuseProvider(
-      ec2.title,
-      `the client has no credentials (${error instanceof Error ? error.message : String(error)})`,
-    );
-  }
-}
-
-/** Inside the SDK's retry and behind its signature, so that each send comes by. */
-function keepToOneSend(command: RunInstancesCommand, gate: SendGate): void {
-  command.middlewareStack.add(
-    (next) => async (args) => {
-      gate.pass();
-      try {
-        return await next(args);
-      } catch (error) {
-        gate.failed(error);
-        throw error;
-      }
-    },
-    { step: "finalizeRequest", priority: "low", name: "neverTwiceSendOnce" },
-  );
 }
 
 /** One reservation is one launch, however many instances it has. */

@@ -23,8 +23,10 @@ export interface AdapterSubject<Args extends JsonObject> {
   readonly classes: Readonly<Record<number, ErrorClass>>;
   /** The provider keeps its own error with this status under the key, and replays it. */
   keepsError(status: number): boolean;
-  /** A second resource with the same tag. */
-  twin(resource: Resource): Resource;
+  /** Nothing can look an effect up, so that a doubt goes to a person. */
+  readonly blind?: true;
+  /** A second resource with the same tag. Absent: the tag is the resource's own id. */
+  readonly twin?: (resource: Resource) => Resource;
   /** The same to the eye, but it carries no tag, or another one's. */
   foreign(resource: Resource): Resource;
   /** Ours, but not what was asked for. */

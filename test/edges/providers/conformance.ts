@@ -91,7 +91,7 @@ export function describeAdapter<Args extends JsonObject>(subject: AdapterSubject
     describeErrors(subject, scene, suite.kind);
     describeSends(subject, scene);
     describeLookUps(subject, scene);
-    describeRepeats(scene, () => sceneWith(() => none));
+    describeRepeats(subject, scene, () => sceneWith(() => none));
   });
 }
 
