@@ -99,6 +99,7 @@ it("every door in package.json has its source, and every source door is in packa
     .filter((entry) => typeof entry !== "string")
     .map((entry) => entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
   expect(doors.toSorted()).toEqual([
+    "src/edges/mcp/index.ts",
     "src/index.ts",
     "src/stores/postgres/index.ts",
     "src/stores/sqlite/index.ts",
