@@ -118,9 +118,9 @@ it("every door in package.json has its source, and every source door is in packa
   expect(doors.toSorted()).toEqual([
     "src/edges/engines/*.ts",
     "src/edges/http/index.ts",
+    "src/edges/mcp/index.ts",
     "src/edges/providers/*.ts",
     "src/edges/providers/index.ts",
-    "src/edges/mcp/index.ts",
     "src/index.ts",
     "src/stores/postgres/index.ts",
     "src/stores/sqlite/index.ts",

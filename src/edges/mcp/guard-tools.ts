@@ -135,7 +135,7 @@ function callerOf(options: GuardToolsOptions, { mcpReq, http }: ServerContext): 
       { details: { part: "tenant", reason: "is not in the token" } },
     );
   const facts = {
-    meta: mcpReq._meta ?? {},
+    meta: mcpReq["_meta"] ?? {},
     header: (name: string) => http?.req?.headers.get(name) ?? undefined,
     tokenTenant,
     parameterKey: undefined,
