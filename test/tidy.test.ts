@@ -118,6 +118,9 @@ it("every door in package.json has its source, and every source door is in packa
   expect(doors.toSorted()).toEqual([
     "src/edges/engines/*.ts",
     "src/edges/http/index.ts",
+    "src/edges/events/nats.ts",
+    "src/edges/events/rabbitmq.ts",
+    "src/edges/events/webhooks.ts",
     "src/edges/providers/*.ts",
     "src/edges/providers/index.ts",
     "src/edges/mcp/index.ts",
