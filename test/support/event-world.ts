@@ -9,7 +9,7 @@ import type { OpenStore, StoreSuite } from "./stores.ts";
 
 export interface EventWorld {
   readonly opened: OpenStore;
-  readonly inbox: EventInbox<unknown>;
+  readonly inbox: EventInbox;
   /** Books the event's id, after as many failures as are asked for. */
   readonly handler: EventHandler<unknown>;
   /** How often the handler ran. */
