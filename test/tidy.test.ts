@@ -117,6 +117,9 @@ it("every door in package.json has its source, and every source door is in packa
     .map((entry) => entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
   expect(doors.toSorted()).toEqual([
     "src/edges/engines/*.ts",
+    "src/edges/events/nats.ts",
+    "src/edges/events/rabbitmq.ts",
+    "src/edges/events/webhooks.ts",
     "src/edges/http/index.ts",
     "src/edges/mcp/index.ts",
     "src/edges/providers/*.ts",

@@ -146,7 +146,7 @@ export function createInbox<Driver>(options: InboxOptions<Driver>): EventInbox<D
   const { inbox } = env.store;
   const retryDue: EventInbox<Driver>["retryDue"] = (retry) => retryKept(env, retry);
   return {
-    receive: (delivery, handler) => receive(env, checkedDelivery(env, delivery), handler),
+    receive: async (delivery, handler) => receive(env, checkedDelivery(env, delivery), handler),
     retryDue,
     keepRetrying: async ({ signal, everyMs = 1000, ...retry }) => {
       while (!signal.aborted) {

@@ -1,0 +1,245 @@
+/**
+ * An event is handled once per consumer: its dedupe row commits with the state change, whatever is
+ * delivered again, together or later, under another id, or after a handler broke off.
+ */
+import { expect, it } from "vitest";
+import {
+  type Delivery,
+  type EventHandler,
+  type Json,
+  createFlows,
+  createGuard,
+  createInbox,
+  emit,
+  flow,
+  runIdOfEvent,
+} from "../../src/index.ts";
+import { book, bookings, createBookings } from "../support/bookings.ts";
+import { codeOf } from "../support/flow-world.ts";
+import { type OpenStore, type StoreSuite, TestClock, describeStores } from "../support/stores.ts";
+
+const paid: Delivery = {
+  tenant: "acme",
+  consumer: "bookkeeping",
+  source: "shop",
+  id: "evt-1",
+  type: "order.paid",
+  subject: "8812",
+  data: { amountMinor: 48_000 },
+};
+
+async function setUp(suite: StoreSuite) {
+  const clock = new TestClock();
+  const opened = await suite.open({ clock });
+  await createBookings(opened);
+  const inbox = createInbox({ store: opened.store, poisonAfter: 3 });
+  const handler: EventHandler<unknown> = async (tx, event) => {
+    await book(opened, tx, `${event.subject} paid`);
+  };
+  return { clock, opened, inbox, handler, row: () => rowOf(opened) };
+}
+
+async function rowOf(opened: OpenStore, id = "evt-1") {
+  const { tenant, consumer, source } = paid;
+  return opened.store.inbox.read({ tenant, consumer, source, id, fact: null });
+}
+
+function breaking(opened: OpenStore): EventHandler<unknown> {
+  return async (tx) => {
+    await book(opened, tx, "half done");
+    throw new Error("the ledger is closed");
+  };
+}
+
+describeStores("the inbox", (suite) => {
+  it("deliveries together and later are handled once, by each consumer", async () => {
+    const { opened, handler, row } = await setUp(suite);
+    const inboxes = await Promise.all(
+      [1, 2, 3].map(async () => createInbox({ store: await opened.again() })),
+    );
+    const together = await Promise.all(inboxes.map((each) => each.receive(paid, handler)));
+    expect(together.map(({ status }) => status).toSorted()).toEqual([
+      "duplicate",
+      "duplicate",
+      "handled",
+    ]);
+    const [inbox] = inboxes;
+    // Later, in another process, after it was handled.
+    expect(await inbox?.receive(paid, handler)).toEqual({ status: "duplicate" });
+    expect(await row()).toMatchObject({ status: "DONE", attempts: 1, event: null });
+    const other = await inbox?.receive({ ...paid, consumer: "shipping" }, handler);
+    expect(other?.status).toBe("handled");
+    const tenant = await inbox?.receive({ ...paid, tenant: "globex" }, handler);
+    expect(tenant?.status).toBe("handled");
+    expect(await bookings(opened)).toHaveLength(3);
+  });
+
+  it("a retry that is the first delivery to arrive is handled", async () => {
+    const { opened, inbox, handler } = await setUp(suite);
+    const retry = { ...paid, data: { retry: 1 } };
+    expect((await inbox.receive(retry, handler)).status).toBe("handled");
+    expect((await inbox.receive(paid, handler)).status).toBe("duplicate");
+    expect(await bookings(opened)).toEqual(["8812 paid"]);
+  });
+
+  it("two ids for one fact are handled once, together and later", async () => {
+    const { opened, handler } = await setUp(suite);
+    const inboxes = await Promise.all(
+      [1, 2, 3, 4].map(async () => createInbox({ store: await opened.again() })),
+    );
+    const together = await Promise.all(
+      inboxes.map((each, n) =>
+        each.receive({ ...paid, id: `evt-${n}`, fact: "subject+type" }, handler),
+      ),
+    );
+    expect(together.map(({ status }) => status).toSorted()).toEqual([
+      "duplicate",
+      "duplicate",
+      "duplicate",
+      "handled",
+    ]);
+    const late = { ...paid, id: "evt-late", source: "shop-2", fact: "subject+type" } as const;
+    expect((await inboxes[0]?.receive(late, handler))?.status).toBe("duplicate");
+    const another = { ...late, id: "evt-o", subject: "8813" };
+    expect((await inboxes[0]?.receive(another, handler))?.status).toBe("handled");
+    expect(await bookings(opened)).toEqual(["8812 paid", "8813 paid"]);
+  });
+
+  it("a handler that throws leaves nothing of itself, and the event is handled later", async () => {
+    const { clock, opened, inbox, handler, row } = await setUp(suite);
+    const told = await inbox.receive(paid, breaking(opened));
+    expect(told).toMatchObject({ status: "will-retry", attempts: 1, retryAfterMs: 1000 });
+    expect(await bookings(opened)).toEqual([]);
+    expect(await row()).toMatchObject({ status: "PENDING", error: "the ledger is closed" });
+    const retry = { consumer: "bookkeeping", handler };
+    expect(await inbox.retryDue(retry)).toBe(0);
+    clock.advance(1000);
+    expect(await inbox.retryDue({ ...retry, consumer: "shipping" })).toBe(0);
+    expect(await inbox.retryDue(retry)).toBe(1);
+    expect(await inbox.retryDue(retry)).toBe(0);
+    expect((await inbox.receive(paid, handler)).status).toBe("duplicate");
+    expect(await bookings(opened)).toEqual(["8812 paid"]);
+  });
+
+  it("an event that fails too often is dead: not run, until it is redriven or given up", async () => {
+    const { clock, opened, inbox, handler, row } = await setUp(suite);
+    const told = [];
+    for (let n = 0; n < 3; n += 1) told.push(await inbox.receive(paid, breaking(opened)));
+    expect(told.map(({ status }) => status)).toEqual(["will-retry", "will-retry", "dead"]);
+    expect(told[1]).toMatchObject({ retryAfterMs: 2000 });
+    const dead = { status: "dead", error: "the ledger is closed" };
+    expect(await inbox.receive(paid, handler)).toEqual(dead);
+    clock.advance(1_000_000);
+    expect(await inbox.retryDue({ consumer: "bookkeeping", handler })).toBe(0);
+    expect(await bookings(opened)).toEqual([]);
+
+    expect(await inbox.redrive(paid)).toMatchObject({ status: "PENDING", attempts: 0 });
+    expect(await inbox.redrive(paid)).toBeUndefined();
+    const seen: unknown[] = [];
+    const watching: EventHandler<unknown> = async (tx, event) => {
+      seen.push(event.data);
+      await handler(tx, event);
+    };
+    expect(await inbox.retryDue({ consumer: "bookkeeping", handler: watching })).toBe(1);
+    expect(seen).toEqual([{ amountMinor: 48_000 }]);
+    expect(await bookings(opened)).toEqual(["8812 paid"]);
+    expect(await inbox.discard(paid)).toBeUndefined();
+
+    const second = { ...paid, id: "evt-2" };
+    for (let n = 0; n < 3; n += 1) await inbox.receive(second, breaking(opened));
+    expect(await inbox.discard(second)).toMatchObject({ status: "DONE", event: null });
+    expect((await inbox.receive(second, handler)).status).toBe("duplicate");
+    expect(await bookings(opened)).toEqual(["8812 paid"]);
+    expect((await row())?.status).toBe("DONE");
+  });
+
+  it("a kept event whose fact came under another id is a duplicate, and rests", async () => {
+    const { clock, opened, inbox, handler } = await setUp(suite);
+    const first = { ...paid, fact: "subject+type" } as const;
+    await inbox.receive(first, breaking(opened));
+    expect((await inbox.receive({ ...first, id: "evt-2" }, handler)).status).toBe("handled");
+    clock.advance(10_000);
+    const retry = { consumer: "bookkeeping", handler };
+    expect(await inbox.retryDue(retry)).toBe(1);
+    expect(await inbox.retryDue(retry)).toBe(0);
+    expect(await bookings(opened)).toEqual(["8812 paid"]);
+  });
+
+  it("two processes that retry the same kept event handle it once", async () => {
+    const { clock, opened, inbox, handler } = await setUp(suite);
+    await inbox.receive(paid, breaking(opened));
+    clock.advance(5000);
+    const other = createInbox({ store: await opened.again() });
+    const retry = { consumer: "bookkeeping", handler };
+    await Promise.all([inbox.retryDue(retry), other.retryDue(retry)]);
+    expect(await bookings(opened)).toEqual(["8812 paid"]);
+  });
+
+  it("what is no event is refused before anything is recorded", async () => {
+    const { opened, inbox, handler } = await setUp(suite);
+    const small = createInbox({ store: opened.store, maxEventBytes: 300 });
+    const codes = await Promise.all(
+      [
+        codeOf(inbox.receive({ ...paid, id: "" }, handler)),
+        codeOf(inbox.receive({ ...paid, source: " " }, handler)),
+        codeOf(inbox.receive({ ...paid, type: undefined as unknown as string }, handler)),
+        codeOf(inbox.receive({ ...paid, data: new Map() }, handler)),
+        codeOf(inbox.receive({ ...paid, subject: undefined, fact: "subject+type" }, handler)),
+        codeOf(inbox.receive({ ...paid, tenant: "" }, handler)),
+        codeOf(small.receive({ ...paid, data: "x".repeat(300) }, handler)),
+      ].map(async (code) => code),
+    );
+    expect(codes).toEqual([
+      ...Array<string>(5).fill("EVENT_INVALID"),
+      "INTENT_INVALID",
+      "EVENT_TOO_LARGE",
+    ]);
+    const all = { tenant: null, consumer: null, status: null, beforeReceivedAtMs: null };
+    expect(await opened.store.inbox.list({ ...all, limit: 10 })).toEqual([]);
+    expect(() => createInbox({ store: opened.store, poisonAfter: 0 })).toThrow("poisonAfter");
+  });
+
+  it("state change, outgoing event and started run commit with the event, or none does", async () => {
+    const { opened, inbox } = await setUp(suite);
+    const guard = await createGuard({ store: opened.store });
+    const ship = flow("ship", async () => "shipped");
+    const flows = createFlows({ store: opened.store, guard, flows: [ship] });
+    let breaks = true;
+    const handler: EventHandler<unknown> = async (tx, event) => {
+      await book(opened, tx, "paid");
+      await emit(tx.outbox, {
+        tenant: event.tenant,
+        id: `${event.id}:booked`,
+        source: "books",
+        type: "order.booked",
+      });
+      await flows.start(
+        ship,
+        { tenant: "acme", runId: runIdOfEvent(event) },
+        event.data as Json,
+        tx,
+      );
+      if (breaks) throw new Error("not now");
+    };
+    const outgoing = () =>
+      opened.store.outbox.list({ tenant: null, status: null, beforePosition: null, limit: 10 });
+    const runs = () =>
+      opened.store.runs.list({
+        tenant: null,
+        flow: null,
+        status: null,
+        beforeCreatedAtMs: null,
+        limit: 10,
+      });
+    await inbox.receive(paid, handler);
+    expect([await bookings(opened), await outgoing(), await runs()]).toEqual([[], [], []]);
+    breaks = false;
+    await inbox.receive(paid, handler);
+    await inbox.receive(paid, handler);
+    expect(await bookings(opened)).toEqual(["paid"]);
+    expect(await outgoing()).toHaveLength(1);
+    expect((await runs()).map(({ runId }) => runId)).toEqual([runIdOfEvent(paid)]);
+    expect(runIdOfEvent(paid)).not.toBe(runIdOfEvent({ source: "shop", id: "evt-2" }));
+    expect(runIdOfEvent(paid, "ship")).not.toBe(runIdOfEvent(paid));
+  });
+});
