@@ -54,7 +54,8 @@ export function createPostgresExecutor<Client extends PostgresClient>(
       try {
         return (await client.query(builderOf(name)(params))).rows as SqlRow[];
       } catch (error) {
-        throw toStoreError(error);
+        // 25P02: an earlier statement of the work went wrong, and the work did not mind.
+        throw sqlState(error) === "25P02" ? swallowedError() : toStoreError(error);
       }
     },
   });
