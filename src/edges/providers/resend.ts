@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { CreateEmailOptions, CreateEmailRequestOptions, Resend } from "resend";
+import type { CreateEmailOptions, Resend } from "resend";
 import type { ErrorClass } from "../../guard/contract.ts";
 import { resend as contract } from "./contracts/saas.ts";
 import { type AdapterOptions, type AdapterParts, tagName } from "./shared/adapter.ts";
@@ -49,8 +49,8 @@ export async function resendEmail<Args>(
         };
         const how = { idempotencyKey: call.wireKey, signal: call.signal, redirect: "manual" };
         gate.pass();
-        // A redirect would be a second send. The SDK hands it to `fetch`, and its types don't say so.
-        return resend.emails.send(email, how as CreateEmailRequestOptions);
+        // A redirect would be a second send. The SDK hands what it doesn't know to `fetch`.
+        return resend.emails.send(email, how);
       });
       // The SDK returns its errors.
       if (error !== null) throw new ResendError(error);
