@@ -72,7 +72,7 @@ function judge(
 }
 
 /** What the server shows: structured, or JSON in its first text, or that text. */
-function shownBy(result: Members): unknown {
+export function shownBy(result: Members): unknown {
   if (result["structuredContent"] !== undefined) return result["structuredContent"];
   const text = textOf(result);
   try {
