@@ -52,9 +52,18 @@ it("a bare filesystem server edits twice", async () => {
   writeFileSync(path, "start\n");
   const edits = [{ oldText: "start\n", newText: "start\n{run}\n" }];
   const { exitCode, verdicts } = await chaos([
-    ...["--tool", "edit_file", "--args", JSON.stringify({ path, edits })],
-    ...["--count-command", `wc -l < ${path}`, "--faults", "none,reply-lost,killed"],
-    ...["--", process.execPath, filesystem, place],
+    "--tool",
+    "edit_file",
+    "--args",
+    JSON.stringify({ path, edits }),
+    "--count-command",
+    `wc -l < ${path}`,
+    "--faults",
+    "none,reply-lost,killed",
+    "--",
+    process.execPath,
+    filesystem,
+    place,
   ]);
   const expected = { none: "once", "reply-lost": "doubled", killed: "doubled" };
   expect({ exitCode, verdicts }).toEqual({ exitCode: 1, verdicts: expected });
@@ -73,9 +82,17 @@ it("a bare git server commits twice", async () => {
   const args = { path: place, allowEmpty: true, message: "{run}" };
   const { exitCode, verdicts } = await chaos(
     [
-      ...["--tool", "git_commit", "--args", JSON.stringify(args)],
-      ...["--count-command", `git -C ${place} rev-list --count HEAD`],
-      ...["--faults", "none,unavailable", "--", process.execPath, git],
+      "--tool",
+      "git_commit",
+      "--args",
+      JSON.stringify(args),
+      "--count-command",
+      `git -C ${place} rev-list --count HEAD`,
+      "--faults",
+      "none,unavailable",
+      "--",
+      process.execPath,
+      git,
     ],
     { GIT_BASE_DIR: place, MCP_LOG_LEVEL: "error" },
   );
@@ -86,8 +103,14 @@ it("a bare git server commits twice", async () => {
 });
 
 const refund = [
-  ...["--tool", "issue_refund", "--args", '{"order_id":"{run}","amount_minor":48000}'],
-  ...["--probe-tool", "list_refunds", "--count-path", "/refunds"],
+  "--tool",
+  "issue_refund",
+  "--args",
+  '{"order_id":"{run}","amount_minor":48000}',
+  "--probe-tool",
+  "list_refunds",
+  "--count-path",
+  "/refunds",
 ];
 
 it("a bare refund server refunds twice under every fault", async () => {
@@ -148,8 +171,18 @@ it("what can't be played is refused in a sentence, before anything is called", a
     expect(String(errorOf(ran)["message"])).toContain(said);
   }
   const uncounted = await runCli([
-    ...["chaos", "--json", "--tool", "edit_file", "--args", '{"path":"{run}"}'],
-    ...["--count-command", "echo many", "--", process.execPath, filesystem, folder()],
+    "chaos",
+    "--json",
+    "--tool",
+    "edit_file",
+    "--args",
+    '{"path":"{run}"}',
+    "--count-command",
+    "echo many",
+    "--",
+    process.execPath,
+    filesystem,
+    folder(),
   ]);
   expect(uncounted.exitCode).toBe(1);
   expect(String(errorOf(uncounted)["message"])).toContain("effects can't be counted");
