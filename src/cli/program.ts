@@ -6,6 +6,7 @@
 import { Command, Help, Option } from "commander";
 import { addAuditExport } from "./commands/audit-export.ts";
 import { addAuditVerify } from "./commands/audit-verify.ts";
+import { addChaos } from "./commands/chaos.ts";
 import { addDemo } from "./commands/demo.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addGateway } from "./commands/gateway.ts";
@@ -82,6 +83,7 @@ export function createProgram(json: boolean): Command {
   addInit(program);
   addInspect(program);
   addGateway(program);
+  addChaos(program);
   addVerify(program);
   return program;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { stringify } from "yaml";
 import type { JsonObject } from "../../base/plain-json.ts";
 import type { UpstreamSpec } from "../../gateway/config/gateway-config.ts";
@@ -13,6 +13,7 @@ import { type GlobalOptions, helpEnd, outputFor } from "../command.ts";
 import { CliError, exitCodes } from "../exit-codes.ts";
 import { loadGatewayPart } from "../gateway-parts.ts";
 import type { Output } from "../output.ts";
+import { parseObject, reached, specOf } from "../server-spec.ts";
 import { packageVersion } from "../package-version.ts";
 import { counted } from "../text.ts";
 
@@ -54,17 +55,6 @@ export function addInspect(program: Command): void {
     });
 }
 
-function parseObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return value as JsonObject;
-  } catch {
-    // Told below, like everything else that is no object.
-  }
-  throw new InvalidArgumentError("It must be a JSON object.");
-}
-
 async function run(command: readonly string[], options: InspectOptions): Promise<void> {
   const ways = [command.length > 0, options.url !== undefined, options.config !== undefined];
   if (ways.filter(Boolean).length !== 1)
@@ -83,18 +73,6 @@ async function run(command: readonly string[], options: InspectOptions): Promise
   if (output.json) return output.document({ tools: tools.map(asDocument) });
   printTools(output, tools);
   printDraft(output, tools);
-}
-
-function specOf([command = "", ...args]: readonly string[], options: InspectOptions): UpstreamSpec {
-  const { name, url } = options;
-  if (url !== undefined)
-    return { kind: "url", name, url, headers: {}, protocol: "auto", requests: [] };
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
-    ),
-  );
-  return { kind: "command", name, command, args, env, protocol: "legacy", requests: [] };
 }
 
 async function inspectConfig(file: string, options: InspectOptions): Promise<void> {
@@ -146,18 +124,6 @@ async function probe(spec: UpstreamSpec, tool: string, options: InspectOptions):
   if (output.json) output.document(probed);
   else printProbed(output, probed);
   if (probed.lies.length > 0) process.exitCode = exitCodes.found;
-}
-
-async function reached<T>(server: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw new CliError(
-      "SERVER_UNREACHABLE",
-      `The server ${server} can't be looked at: ${(error as Error).message}.`.replace("..", "."),
-      exitCodes.found,
-    );
-  }
 }
 
 function asDocument(tool: InspectedTool): Readonly<Record<string, unknown>> {

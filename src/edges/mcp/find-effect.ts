@@ -85,7 +85,7 @@ function unsure(reason: string): LookUpAnswer<Members> {
 }
 
 /** What the server shows: structured, or JSON in its first text, or that text. */
-function shownBy(result: Members): unknown {
+export function shownBy(result: Members): unknown {
   if (result["structuredContent"] !== undefined) return result["structuredContent"];
   const text = textOf(result);
   try {

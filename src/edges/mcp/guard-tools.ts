@@ -134,8 +134,10 @@ function callerOf(options: GuardToolsOptions, { mcpReq, http }: ServerContext): 
       "The identity of this operation is incomplete: the token stands for no tenant. Nothing was recorded and nothing was sent.",
       { details: { part: "tenant", reason: "is not in the token" } },
     );
+  const { _meta: meta = {} } = mcpReq;
   const facts = {
     meta: mcpReq["_meta"] ?? {},
+    meta,
     header: (name: string) => http?.req?.headers.get(name) ?? undefined,
     tokenTenant,
     parameterKey: undefined,
