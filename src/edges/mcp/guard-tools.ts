@@ -136,7 +136,6 @@ function callerOf(options: GuardToolsOptions, { mcpReq, http }: ServerContext): 
     );
   const { _meta: meta = {} } = mcpReq;
   const facts = {
-    meta: mcpReq["_meta"] ?? {},
     meta,
     header: (name: string) => http?.req?.headers.get(name) ?? undefined,
     tokenTenant,
