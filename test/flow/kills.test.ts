@@ -86,7 +86,9 @@ describeStores("processes killed in the middle of a flow", (suite) => {
     }
     const all = { tenant: null, status: null, beforePosition: null, limit: 100 };
     const events = await hall.store.outbox.list(all);
-    expect(events.map(({ subject }) => subject).toSorted()).toEqual(flowPointNames.toSorted());
+    expect(events.map(({ subject }) => String(subject)).toSorted()).toEqual(
+      flowPointNames.toSorted(),
+    );
     expect(new Set(events.map(({ id }) => id)).size).toBe(flowPointNames.length);
   });
 
