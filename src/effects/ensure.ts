@@ -131,7 +131,7 @@ async function own(job: Job): Promise<Owned> {
   const waitMs = onInProgress === "conflict" ? 0 : onInProgress.waitMs;
   const untilMs = runtime.monotonicMs() + waitMs;
   const leaseMs = leaseMsOf(tool);
-  for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, 500)) {
+  for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, 100)) {
     const row = await store.targets.claim({ ...id, version, fingerprint, acquisitionId, leaseMs });
     checkCurrent(job, row);
     if (row.acquisitionId === acquisitionId && row.leaseUntilMs > row.readAtMs)

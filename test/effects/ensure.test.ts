@@ -82,7 +82,7 @@ scenario("twenty triggers at once make one change", {}, async (world) => {
   const other = ensureOf(await world.another());
   const told = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
-      run(first, 5000, index % 2 === 0 ? ensureOf() : other),
+      run(first, 20_000, index % 2 === 0 ? ensureOf() : other),
     ),
   );
   expect(told.filter(({ changed }) => changed)).toHaveLength(1);
