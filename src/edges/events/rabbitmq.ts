@@ -42,7 +42,7 @@ export function rabbitMqTarget(options: RabbitMqTargetOptions): RabbitMqTarget {
   const returned = new Set<string>();
   let opened: Promise<{ connection: ChannelModel; channel: ConfirmChannel }> | undefined;
   let count = 0;
-  const open = async () => {
+  const connect = async () => {
     const connection = await options.connect();
     // Listened to, or the process would end; what was unconfirmed rejects by itself.
     connection.on("error", () => {});
@@ -58,7 +58,7 @@ export function rabbitMqTarget(options: RabbitMqTargetOptions): RabbitMqTarget {
     return { connection, channel };
   };
   const publish: Publish = async (event, context) => {
-    opened ??= open().catch((error: unknown) => {
+    opened ??= connect().catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
