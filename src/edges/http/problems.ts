@@ -33,7 +33,7 @@ const table = {
   "operation-failed": entry("OPERATION_FAILED", "The request was refused for good"),
   "outcome-unknown": entry("OUTCOME_UNKNOWN", "What became of this request is not known yet"),
   "not-sent": entry("NOT_SENT", "The request was not begun"),
-  "store-unavailable": entry("STORE_UNAVAILABLE", "The request was not begun"),
+  "store-unavailable": entry("STORE_UNAVAILABLE", "The store could not be reached"),
   "record-corrupt": entry("RECORD_CORRUPT", "The record of this request can't be read"),
 } as const satisfies Record<string, ProblemEntry>;
 
