@@ -9,7 +9,7 @@ import { dirname, resolve } from "node:path";
 import type { Pool } from "pg";
 import { NeverTwiceError } from "../base/errors.ts";
 import { checkSchema } from "../guard/start-up.ts";
-import type { Store } from "../ledger/store.ts";
+import type { EffectStore } from "../ledger/transaction.ts";
 import { PostgresStore } from "../stores/postgres/index.ts";
 import { SqliteStore } from "../stores/sqlite/index.ts";
 import { CliError } from "./exit-codes.ts";
@@ -38,7 +38,7 @@ export interface StoreOptions {
 
 /** An opened store; to be closed. */
 export interface OpenStore {
-  readonly store: Store;
+  readonly store: EffectStore;
   readonly location: Location;
   readonly schema: string;
   close(): Promise<void>;

@@ -4,6 +4,7 @@
  * @module
  */
 import { Command, Help, Option } from "commander";
+import { addApprovals } from "./commands/approvals.ts";
 import { addAuditExport } from "./commands/audit-export.ts";
 import { addAuditVerify } from "./commands/audit-verify.ts";
 import { addChaos } from "./commands/chaos.ts";
@@ -13,6 +14,7 @@ import { addGateway } from "./commands/gateway.ts";
 import { addInit } from "./commands/init.ts";
 import { addInspect } from "./commands/inspect.ts";
 import { addMigrate } from "./commands/migrate.ts";
+import { addOperationsCompensate } from "./commands/operations-compensate.ts";
 import { addOperationsList } from "./commands/operations-list.ts";
 import { addOperationsShow } from "./commands/operations-show.ts";
 import { addProvidersList } from "./commands/providers-list.ts";
@@ -20,6 +22,7 @@ import { addProvidersShow } from "./commands/providers-show.ts";
 import { addPurge } from "./commands/purge.ts";
 import { addReviewList } from "./commands/review-list.ts";
 import { addReviewResolve } from "./commands/review-resolve.ts";
+import { addRuns } from "./commands/runs.ts";
 import { addVerify } from "./commands/verify.ts";
 import { helpEnd } from "./command.ts";
 
@@ -61,12 +64,15 @@ export function createProgram(json: boolean): Command {
   ]);
   addOperationsList(operations);
   addOperationsShow(operations);
+  addOperationsCompensate(operations);
   const review = addGroup(program, "review", "decide what no rule can decide", [
     "review list",
     "review resolve --help",
   ]);
   addReviewList(review);
   addReviewResolve(review);
+  addRuns(addGroup(program, "runs", "look at runs of flows", ["runs list --status WAITING"]));
+  addApprovals(addGroup(program, "approvals", "answer what flows ask people", ["approvals list"]));
   const audit = addGroup(program, "audit", "export and verify the journal", [
     "audit export --out audit.jsonl",
     "audit verify --in audit.jsonl",
