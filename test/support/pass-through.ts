@@ -17,7 +17,7 @@ export async function passThroughGuard(_options: GuardOptions): Promise<Guard> {
         beforeWrite: () => {},
         notSent: (cause?: unknown) => new Error("not sent", { cause }),
       } satisfies ExecuteCall;
-      const value = await (tool as Tool).execute(args as Record<string, unknown>, call);
+      const value = (await (tool as Tool).execute(args as Record<string, unknown>, call)) as never;
       return {
         value,
         status: "DONE",
@@ -25,7 +25,13 @@ export async function passThroughGuard(_options: GuardOptions): Promise<Guard> {
         recorded: true,
         key,
         attempts: 1,
-      } as unknown as Outcome<never>;
+        firstExecutedAt: new Date().toISOString(),
+        providerId: null,
+        omitted: null,
+        supersededBy: null,
+        warnings: [],
+        text: "Executed now.",
+      } satisfies Outcome<never>;
     },
     identify: async (_tool, _args, context) => {
       const key = randomUUID();
