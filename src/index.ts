@@ -41,6 +41,7 @@ export {
   type GuardOptions,
   createGuard,
 } from "./guard/create-guard.ts";
+export type { LateLookOptions, LookedAgain } from "./guard/late-looks.ts";
 export type { OmittedResult, Outcome } from "./guard/answers.ts";
 export type { RunContext } from "./guard/prepare.ts";
 export type { Point, PointName, Warning } from "./guard/environment.ts";
@@ -120,6 +121,14 @@ export {
 } from "./ledger/journal.ts";
 export type * from "./ledger/store.ts";
 export type * from "./ledger/events.ts";
+export type {
+  ClaimLooksParams,
+  FindClosedParams,
+  LateLooks,
+  LookMark,
+  LookPosition,
+  LookStage,
+} from "./ledger/late-looks.ts";
 export type * from "./ledger/runs.ts";
 export type * from "./ledger/targets.ts";
 export type * from "./ledger/transaction.ts";

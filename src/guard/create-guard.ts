@@ -5,13 +5,15 @@
  */
 import { days } from "../base/duration.ts";
 import { NeverTwiceError } from "../base/errors.ts";
-import { type Runtime, pause, systemRuntime } from "../base/runtime.ts";
+import { type Runtime, systemRuntime } from "../base/runtime.ts";
 import { checkedId } from "../intent/intent.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import type { Store } from "../ledger/store.ts";
 import { type Outcome, aborted } from "./answers.ts";
 import type { GuardEnvironment, Point, Warning } from "./environment.ts";
 import { runGuarded } from "./guard.ts";
+import { keepSweeping } from "./keep-sweeping.ts";
+import { type LateLookOptions, type LookedAgain, lookAgain, planLateLooks } from "./late-looks.ts";
 import { type RunContext, prepare, validateArguments } from "./prepare.ts";
 import { type Resolution, resolve } from "./review.ts";
 import { type Horizon, checkRetention, checkStore } from "./start-up.ts";
@@ -28,6 +30,8 @@ export interface GuardOptions {
   /** How long settled operations keep their outcome, in milliseconds. Default 45 d. */
   readonly retentionMs?: number;
   readonly horizon?: Horizon;
+  /** When closed operations are looked at again, for effects that came late (R22). */
+  readonly lateLooks?: LateLookOptions;
   /** Unsafe settings of the store that are accepted, as `name=value` (R27). */
   readonly accept?: readonly string[];
   /** Told of look-alikes and of what could not be recorded. Default: nothing. */
@@ -63,7 +67,16 @@ export interface Guard {
   resolve(resolution: Resolution): Promise<OperationRecord>;
   /** One pass of the sweeper over at most `limit` operations (default 100). */
   sweep(options?: { readonly limit?: number }): Promise<readonly Swept[]>;
-  /** Sweeps every `everyMs` (default 10 s) until the signal aborts; then resolves. */
+  /**
+   * One pass of late looks: asks the provider again about operations that closed a while ago, at most
+   * `limit` (default 100) of each tool and stage. What contradicts the stored outcome is flagged for a
+   * person. Nothing is sent.
+   */
+  lookAgain(options?: { readonly limit?: number }): Promise<readonly LookedAgain[]>;
+  /**
+   * Sweeps every `everyMs` (default 10 s) until the signal aborts; then resolves. Each minute it also
+   * looks at closed operations.
+   */
   keepSweeping(options: { readonly signal: AbortSignal; readonly everyMs?: number }): Promise<void>;
   /** Empties settled operations past their retention; returns how many. */
   purge(options?: { readonly limit?: number }): Promise<number>;
@@ -81,6 +94,7 @@ export interface Guard {
  */
 export async function createGuard(options: GuardOptions): Promise<Guard> {
   const env = environmentOf(options);
+  const plan = planLateLooks(options.lateLooks);
   checkRetention(env.retentionMs, options.horizon ?? {});
   const inspection = await env.store.inspect();
   checkStore(inspection, options.accept ?? []);
@@ -98,7 +112,9 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
     },
     resolve: (resolution) => resolve(env.store, resolution),
     sweep: ({ limit = 100 } = {}) => sweep(env, tools, limit),
-    keepSweeping: ({ signal, everyMs = 10_000 }) => keepSweeping(env, tools, signal, everyMs),
+    lookAgain: ({ limit = 100 } = {}) => lookAgain(env, tools, plan, limit),
+    keepSweeping: ({ signal, everyMs = 10_000 }) =>
+      keepSweeping(env, tools, plan, { signal, everyMs }),
     purge: ({ limit = 1000 } = {}) => env.store.purge({ limit }),
   };
 }
@@ -192,21 +208,4 @@ async function passThrough(
     warnings: [],
     text: `Done. ${tool.name} is ${tool.kind}, so calling it again is safe.`,
   };
-}
-
-async function keepSweeping(
-  env: GuardEnvironment,
-  tools: ReadonlyMap<string, Tool>,
-  signal: AbortSignal,
-  everyMs: number,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await sweep(env, tools, 100);
-    } catch (error) {
-      // The store is away; the next round may find it back.
-      env.warn({ tenant: "", key: "", message: `a sweep could not begin: ${String(error)}` });
-    }
-    await pause(env.runtime, everyMs, signal);
-  }
 }

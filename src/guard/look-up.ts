@@ -16,12 +16,15 @@ import { type Turn, pointOf } from "./turn.ts";
 export interface LookedUp {
   readonly finding: Finding;
   readonly effect: FoundEffect<unknown> | undefined;
+  /** All that was named, also where that is a contradiction. */
+  readonly named: readonly FoundEffect<unknown>[];
 }
 
 /** For an operation of which nothing was sent. */
 export const nothingToFind: LookedUp = {
   finding: { kind: "unsure", reason: "nothing was sent" },
   effect: undefined,
+  named: [],
 };
 
 /** Asks once, within the contract's time. Whatever goes wrong is `unsure`. */
@@ -80,7 +83,11 @@ function interpret(turn: Turn, answer: LookUpAnswer<unknown>): LookedUp {
     case "found":
       return interpretFound(turn, answer.effects);
     case "absent":
-      return { finding: { kind: "absent", final: answer.final === true }, effect: undefined };
+      return {
+        finding: { kind: "absent", final: answer.final === true },
+        effect: undefined,
+        named: [],
+      };
     case "unsure":
       return unsure(answer.reason ?? "no reason given");
     default:
@@ -93,21 +100,23 @@ function interpretFound(
   turn: Turn,
   effects: readonly FoundEffect<unknown>[] | undefined,
 ): LookedUp {
-  const [effect, ...others] = [...(effects ?? [])];
+  const named = [...(effects ?? [])];
+  const [effect, ...others] = named;
   if (effect === undefined) return unsure("the look-up says found, but names no effect");
   if (others.length > 0) {
     const ids = [effect, ...others].map((found) => found.providerId ?? "one without an id");
     return contradiction(
       `the provider shows ${ids.length} effects for this intent: ${ids.join(", ")}`,
+      named,
     );
   }
   const differing = effect.differsIn ?? contradictingField(effect.arguments, turn.arguments.value);
   if (differing !== undefined)
-    return contradiction(`the effect that was found differs in ${differing}`);
+    return contradiction(`the effect that was found differs in ${differing}`, named);
   if (!["succeeded", "pending", "failed"].includes(effect.status)) {
     return unsure(`the look-up reports the status ${String(effect.status)}`);
   }
-  return { finding: { kind: effect.status }, effect };
+  return { finding: { kind: effect.status }, effect, named };
 }
 
 function contradictingField(found: JsonObject | undefined, ours: JsonObject): string | undefined {
@@ -118,9 +127,9 @@ function contradictingField(found: JsonObject | undefined, ours: JsonObject): st
 }
 
 function unsure(reason: string): LookedUp {
-  return { finding: { kind: "unsure", reason }, effect: undefined };
+  return { finding: { kind: "unsure", reason }, effect: undefined, named: [] };
 }
 
-function contradiction(reason: string): LookedUp {
-  return { finding: { kind: "contradiction", reason }, effect: undefined };
+function contradiction(reason: string, named: LookedUp["named"]): LookedUp {
+  return { finding: { kind: "contradiction", reason }, effect: undefined, named };
 }

@@ -6,6 +6,7 @@
  * @module
  */
 import type { JournalLine } from "./journal.ts";
+import type { LateLooks } from "./late-looks.ts";
 import type { OperationRecord, ResultKind } from "./record.ts";
 import type { Status } from "./status.ts";
 
@@ -211,4 +212,6 @@ export interface Store {
   /** How many {@link Store.purge} would empty if it had no limit. */
   countPurgeable(): Promise<number>;
   readJournal(params: ReadJournalParams): Promise<readonly JournalLine[]>;
+  /** A store without them has no late looks (R22); all else works. */
+  readonly lateLooks?: LateLooks;
 }

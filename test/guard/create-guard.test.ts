@@ -4,6 +4,7 @@ import {
   type Tool,
   createGuard,
   defineTool,
+  hours,
   isNeverTwiceError,
 } from "../../src/index.ts";
 import { pointNames } from "../../src/guard/environment.ts";
@@ -91,6 +92,17 @@ describe("a guard", () => {
       code: "TOOL_INVALID",
     });
   });
+
+  it.each([[[0]], [[hours(1), -1]], [[Number.NaN]], [["1 h"]]])(
+    "refuses late looks after %j",
+    async (afterMs) => {
+      const lateLooks = { afterMs: afterMs as number[] };
+      await expect(guardWith({ lateLooks })).rejects.toMatchObject({
+        code: "CONFIGURATION_INVALID",
+        message: expect.stringContaining("lateLooks.afterMs"),
+      });
+    },
+  );
 
   it("purges and sweeps with its usual limits", async () => {
     const limits: unknown[] = [];

@@ -62,7 +62,7 @@ describe("the dialects", () => {
   });
 
   it.each(names)("%s is used by the stores", (name) => {
-    const source = ["sql-store", "sql-events", "sql-runs", "sql-targets"]
+    const source = ["sql-store", "sql-events", "sql-late-looks", "sql-runs", "sql-targets"]
       .map((file) => textOf(`shared/${file}.ts`))
       .join("");
     const known = textOf("shared/statement.ts");

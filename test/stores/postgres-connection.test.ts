@@ -169,7 +169,11 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
     const names = ["other", "_ledger", "a1_b2", "x".repeat(63), "select"];
     const stores = names.map((schema) => new PostgresStore(pool, { schema }));
     for (const store of [...stores, new PostgresStore(pool)]) {
-      expect((await store.migrate()).applied).toEqual(["0001-ledger", "0002-effects"]);
+      expect((await store.migrate()).applied).toEqual([
+        "0001-ledger",
+        "0002-effects",
+        "0003-late-looks",
+      ]);
       const params = claimParams("k");
       expect((await store.claim(params)).acquisitionId).toBe(params.acquisitionId);
       await expect(createGuard({ store })).resolves.toBeDefined();

@@ -39,6 +39,7 @@ export async function passThroughGuard(_options: GuardOptions): Promise<Guard> {
     },
     resolve: () => Promise.reject(new Error("nothing to resolve")),
     sweep: async () => [],
+    lookAgain: async () => [],
     keepSweeping: async () => {},
     purge: async () => 0,
   };

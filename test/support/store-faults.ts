@@ -6,7 +6,7 @@ import { NeverTwiceError } from "../../src/index.ts";
 import type { GuardOptions, PointName, Store } from "../../src/index.ts";
 import { type Runtime, systemRuntime } from "../../src/base/runtime.ts";
 
-export type StoreMethod = Exclude<keyof Store, "migrate" | "inspect">;
+export type StoreMethod = Exclude<keyof Store, "migrate" | "inspect" | "lateLooks">;
 
 /** Gets each call of the store; `call` makes it. */
 export type Intercept = (

@@ -8,6 +8,7 @@ import { assert } from "../../base/errors.ts";
 import type { JournalLine } from "../../ledger/journal.ts";
 import type { OperationRecord } from "../../ledger/record.ts";
 import type { Inbox, Outbox } from "../../ledger/events.ts";
+import type { LateLooks } from "../../ledger/late-looks.ts";
 import type { Runs } from "../../ledger/runs.ts";
 import type * as port from "../../ledger/store.ts";
 import type { Targets } from "../../ledger/targets.ts";
@@ -17,6 +18,7 @@ import { isRejectedStatement } from "./store-error.ts";
 import { count, toJournalLine, toRecord } from "./rows.ts";
 import { toSqlParams } from "./parameters.ts";
 import { inboxOver, outboxOver } from "./sql-events.ts";
+import { lateLooksOver } from "./sql-late-looks.ts";
 import { runsOver } from "./sql-runs.ts";
 import { targetsOver } from "./sql-targets.ts";
 import { transactionOver } from "./sql-transaction.ts";
@@ -30,6 +32,7 @@ export abstract class SqlStore<Driver> implements EffectStore<Driver> {
   readonly outbox: Outbox;
   readonly runs: Runs;
   readonly targets: Targets;
+  readonly lateLooks: LateLooks;
   readonly #executor: SqlExecutor<Driver>;
   readonly #claims: Coalescer<port.ClaimParams, OperationRecord>;
   readonly #completions: Coalescer<port.CompleteParams, OperationRecord>;
@@ -40,6 +43,7 @@ export abstract class SqlStore<Driver> implements EffectStore<Driver> {
     this.outbox = outboxOver(executor);
     this.runs = runsOver(executor);
     this.targets = targetsOver(executor);
+    this.lateLooks = lateLooksOver(executor);
     const nameOf = (id: port.OperationId): string => `${id.tenant}\n${id.key}`;
     const coalesce = <Item extends port.OperationId & object>(
       name: StatementName,

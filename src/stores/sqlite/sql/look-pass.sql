@@ -1,0 +1,11 @@
+-- Moves a stage of late looks on to a position, never back, and gives its lease back.
+-- No row: it has come further already.
+-- Params: tool, after_ms, settled_at_ms, tenant, key
+update nevertwice_late_looks as l set
+  settled_at_ms = :settled_at_ms,
+  tenant = :tenant,
+  key = :key,
+  lease_until_ms = 0
+where l.tool = :tool and l.after_ms = :after_ms
+  and (l.settled_at_ms, l.tenant, l.key) <= (:settled_at_ms, :tenant, :key)
+returning *, :now as read_at_ms
