@@ -2,9 +2,11 @@
  * Scenarios whose workers are operating-system processes: on each store, by the database's own clock,
  * with a provider that keeps the ledger. Each is also played with pass-through guards, and must break.
  */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../src/testing/fake-provider/index.ts";
+import { passThroughGuard } from "./pass-through.ts";
 import { type Worker, startWorker } from "./processes.ts";
+import { itHoldsAndCanFail } from "./scenario.ts";
 import { type OpenStore, describeStores } from "./stores.ts";
 import type { GuardCommands, GuardOrder } from "./worker-guard.ts";
 import { placeOf } from "./worker-place.ts";
@@ -35,16 +37,10 @@ export function crewScenario(
   play: (crew: Crew) => Promise<void>,
 ): void {
   describeStores(title, (suite) => {
-    it("holds", async () => {
-      await play(await gather(await suite.open(), contract, false));
-    });
-    it("breaks under a pass-through guard", async () => {
-      const playing = play(await gather(await suite.open(), contract, true));
-      playing.catch(() => {});
-      const limit = new Promise<never>((_, reject) =>
-        setTimeout(() => reject(new Error("did not end")), 8000).unref(),
-      );
-      await expect(Promise.race([playing, limit])).rejects.toThrow();
+    itHoldsAndCanFail({
+      build: async (create) => gather(await suite.open(), contract, create === passThroughGuard),
+      play,
+      limitMs: 8000,
     });
   });
 }

@@ -3,7 +3,7 @@
  * guarded refund tool, and the guard — the real one, or a pass-through that must make every scenario
  * fail.
  */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { z } from "zod";
 import {
   type Contract,
@@ -14,7 +14,6 @@ import {
   type Outcome,
   type RunContext,
   type Tool,
-  createGuard,
   defineTool,
   hours,
   isNeverTwiceError,
@@ -28,7 +27,7 @@ import {
   startFakeProvider,
 } from "../../src/testing/fake-provider/index.ts";
 import { executeRefund } from "./execute-refund.ts";
-import { passThroughGuard } from "./pass-through.ts";
+import { type CreateGuard, itHoldsAndCanFail } from "./scenario.ts";
 import { type OpenStore, type StoreSuite, TestClock, describeStores } from "./stores.ts";
 
 export interface RefundArgs extends Record<string, unknown> {
@@ -120,26 +119,9 @@ export function scenario(
   play: (world: World) => Promise<void>,
 ): void {
   describeStores(title, (suite) => {
-    it("holds", async () => {
-      await play(await createWorld(suite, options, createGuard));
-    });
-    it("breaks under a pass-through guard", async () => {
-      const world = await createWorld(suite, options, passThroughGuard);
-      await expect(withinLimit(play(world))).rejects.toThrow();
-    });
+    itHoldsAndCanFail({ build: (create) => createWorld(suite, options, create), play });
   });
 }
-
-/** A pass-through may leave a scenario waiting for what never happens; that is failing too. */
-async function withinLimit(playing: Promise<void>): Promise<void> {
-  playing.catch(() => {});
-  const limit = new Promise<never>((_, reject) =>
-    setTimeout(() => reject(new Error("did not end")), 4000).unref(),
-  );
-  await Promise.race([playing, limit]);
-}
-
-type CreateGuard = (options: GuardOptions) => Promise<Guard>;
 
 async function createWorld(
   suite: StoreSuite,

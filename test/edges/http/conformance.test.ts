@@ -15,9 +15,9 @@
 import { expect, it } from "vitest";
 import { type HttpOptions, createHttpEdge } from "../../../src/edges/http/index.ts";
 import { isNeverTwiceError } from "../../../src/index.ts";
+import { passThroughGuard } from "../../support/pass-through.ts";
 import { describeStores } from "../../support/stores.ts";
 import {
-  answeringPassThrough,
   contract,
   createHttpWorld,
   edgeOptions,
@@ -99,7 +99,7 @@ httpScenario(
 
 describeStores("statuses, types and titles", (suite) => {
   it("are the application's to change, in the answers and in the published policy", async () => {
-    const world = await createHttpWorld(suite, answeringPassThrough);
+    const world = await createHttpWorld(suite, passThroughGuard);
     const http = createHttpEdge<unknown>({
       ...edgeOptions,
       guard: world.guard,

@@ -2,7 +2,7 @@
  * The world of an HTTP scenario: a store, a provider that takes no key and keeps the ledger, and a
  * service whose `POST /refunds` creates one effect there each time its handler runs.
  */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import {
   type HttpContract,
   type HttpEdge,
@@ -12,21 +12,14 @@ import {
   type RouteOptions,
   createHttpEdge,
 } from "../../../src/edges/http/index.ts";
-import {
-  type Guard,
-  type GuardOptions,
-  type OperationRecord,
-  type Outcome,
-  createGuard,
-  days,
-} from "../../../src/index.ts";
+import { type Guard, type OperationRecord, days } from "../../../src/index.ts";
 import {
   type FakeProvider,
   type ProviderClient,
   createProviderClient,
   startFakeProvider,
 } from "../../../src/testing/fake-provider/index.ts";
-import { passThroughGuard } from "../../support/pass-through.ts";
+import { type CreateGuard, itHoldsAndCanFail } from "../../support/scenario.ts";
 import {
   type OpenStore,
   type StoreSuite,
@@ -78,35 +71,8 @@ export const contract: HttpContract = { timeoutMs: 5000, flightMs: 10_000, margi
 /** Registers a scenario on both stores, with the check that it breaks under a pass-through guard. */
 export function httpScenario(title: string, play: (world: HttpWorld) => Promise<void>): void {
   describeStores(title, (suite) => {
-    it("holds", async () => {
-      await play(await createHttpWorld(suite, createGuard));
-    });
-    it("breaks under a pass-through guard", async () => {
-      const playing = createHttpWorld(suite, answeringPassThrough).then(play);
-      await expect(withinLimit(playing)).rejects.toThrow();
-    });
+    itHoldsAndCanFail({ build: (create) => createHttpWorld(suite, create), play });
   });
-}
-
-async function withinLimit(playing: Promise<void>): Promise<void> {
-  playing.catch(() => {});
-  const limit = new Promise<never>((_, reject) =>
-    setTimeout(() => reject(new Error("did not end")), 4000).unref(),
-  );
-  await Promise.race([playing, limit]);
-}
-
-/** Answers what the edge needs to write a response, so that scenarios break for what they assert. */
-export async function answeringPassThrough(options: GuardOptions): Promise<Guard> {
-  const guard = await passThroughGuard(options);
-  const more = { firstExecutedAt: null, omitted: null, warnings: [] };
-  return {
-    ...guard,
-    run: async (tool, args, context) => {
-      const outcome: unknown = { ...(await guard.run(tool, args, context)), ...more };
-      return outcome as Outcome<never>;
-    },
-  };
 }
 
 export const edgeOptions: Omit<HttpOptions<unknown>, "guard"> = {
@@ -116,10 +82,7 @@ export const edgeOptions: Omit<HttpOptions<unknown>, "guard"> = {
   retentionMs: days(45),
 };
 
-export async function createHttpWorld(
-  suite: StoreSuite,
-  create: (options: GuardOptions) => Promise<Guard>,
-): Promise<HttpWorld> {
+export async function createHttpWorld(suite: StoreSuite, create: CreateGuard): Promise<HttpWorld> {
   const clock = new TestClock();
   const opened = await suite.open({ clock });
   const provider = await startFakeProvider();

@@ -8,19 +8,14 @@ import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { pino } from "pino";
-import { expect, it, onTestFinished } from "vitest";
-import {
-  type Guard,
-  type GuardOptions,
-  type OperationRecord,
-  createGuard,
-} from "../../../src/index.ts";
+import { expect, onTestFinished } from "vitest";
+import { type Guard, type OperationRecord, createGuard } from "../../../src/index.ts";
 import { type ToolDefinition, definitionHash } from "../../../src/edges/mcp/tool-definition.ts";
 import { readConfig } from "../../../src/gateway/config/load-config.ts";
 import { type Gateway, startGateway } from "../../../src/gateway/gateway.ts";
 import type { Pins } from "../../../src/gateway/pins.ts";
 import { type HttpService, serveAgentsOnHttp } from "../../../src/gateway/serve-http.ts";
-import { passThroughGuard } from "../../support/pass-through.ts";
+import { type CreateGuard, itHoldsAndCanFail } from "../../support/scenario.ts";
 import { type OpenStore, type StoreSuite, describeStores } from "../../support/stores.ts";
 import { refundServer } from "./servers.ts";
 
@@ -114,26 +109,9 @@ export function gatewayScenario(
   play: (world: GatewayWorld) => Promise<void>,
 ): void {
   describeStores(title, (suite) => {
-    it("holds", async () => {
-      await play(await createGatewayWorld(suite, options, createGuard));
-    });
-    it("breaks under a pass-through guard", async () => {
-      const world = await createGatewayWorld(suite, options, passThroughGuard);
-      await expect(withinLimit(play(world))).rejects.toThrow();
-    });
+    itHoldsAndCanFail({ build: (create) => createGatewayWorld(suite, options, create), play });
   });
 }
-
-/** A pass-through may leave a scenario waiting for what never happens; that is failing too. */
-async function withinLimit(playing: Promise<void>): Promise<void> {
-  playing.catch(() => {});
-  const limit = new Promise<never>((_, reject) =>
-    setTimeout(() => reject(new Error("did not end")), 4000).unref(),
-  );
-  await Promise.race([playing, limit]);
-}
-
-type CreateGuard = (options: GuardOptions) => Promise<Guard>;
 
 /** Creates the world on a fresh store. */
 export async function createGatewayWorld(
