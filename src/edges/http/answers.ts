@@ -123,7 +123,7 @@ export function errorResponse(
   return problemResponse(error, style, { status: told, replayed: exchange?.seen.ran !== true });
 }
 
-/** A refusal of which nothing is recorded: unguarded, or rolled back. */
+/** A refusal as the handler declared it: of an unguarded request, or in a transaction. */
 export function refusalResponse(refusal: Refusal): Response {
   const { status, reason, code, retryAfterMs } = refusal;
   const headers = new Headers({ "content-type": "application/problem+json" });

@@ -28,6 +28,7 @@ import {
 } from "./handler.ts";
 import { keyHeader, readKey } from "./key-header.ts";
 import {
+  type EdgeGuard,
   type HttpLookUp,
   type HttpOptions,
   type RouteOptions,
@@ -73,7 +74,7 @@ export interface HttpEdge<Context> {
  * @example
  * const http = createHttpEdge<Context>({
  *   guard: () => guard, tenant: () => "acme", principal: (_, c) => c.get("userId"),
- *   policyUrl: "/idempotency", retentionMs: days(45),
+ *   policyUrl: "/idempotency",
  * });
  * const refunds = http.route(
  *   { name: "refunds.create", key: "required", contract: { timeoutMs: 30_000, flightMs: 60_000 } },
@@ -89,7 +90,7 @@ export function createHttpEdge<Context = undefined>(
   const policy = (): PolicyDocument =>
     policyDocument(
       style,
-      { keyForms: options.keyForms ?? "quoted-or-bare", retentionMs: options.retentionMs },
+      { keyForms: options.keyForms ?? "quoted-or-bare", retentionMs: guardOf(options).retentionMs },
       told,
     );
   return {
@@ -300,7 +301,7 @@ function runOf<Context>(parts: RouteParts<Context>): Run {
     key: idempotencyKey,
   });
   if (transact === undefined) {
-    const guard = typeof edge.guard === "function" ? edge.guard() : edge.guard;
+    const guard = guardOf(edge);
     return (exchange, tenant) =>
       guard.run(tool, exchange.arguments, { tenant, trusted: trustedOf(exchange), onInProgress });
   }
@@ -309,8 +310,23 @@ function runOf<Context>(parts: RouteParts<Context>): Run {
     tool,
     execute: (args, transaction) => exchanges.executeInside(args as HttpArguments, transaction),
   };
-  return (exchange, tenant) =>
-    transact(inside, exchange.arguments, { tenant, trusted: trustedOf(exchange) });
+  return async (exchange, tenant) => {
+    const context = { tenant, trusted: trustedOf(exchange) };
+    try {
+      return await transact(inside, exchange.arguments, context);
+    } catch (error) {
+      const told = refusalOf(error);
+      if (told?.proves !== "definitive") throw error;
+      // The claim was rolled back with the handler's writes, so the refusal is recorded by itself.
+      const captured = await captureResponse(refusalResponse(told.refusal), parts.capture);
+      exchange.seen.captured = captured;
+      return transact({ ...inside, execute: () => captured.stored }, exchange.arguments, context);
+    }
+  };
+}
+
+function guardOf<Context>({ guard }: HttpOptions<Context>): EdgeGuard {
+  return typeof guard === "function" ? guard() : guard;
 }
 
 /** Unguarded: no key where none is needed, or a method that changes nothing. */

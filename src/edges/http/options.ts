@@ -15,10 +15,13 @@ import type { ProblemChanges } from "./problems.ts";
 import type { FingerprintRule, HttpArguments } from "./request-body.ts";
 import { neverReplayed } from "./stored-response.ts";
 
+/** What the edge needs of the guard. How long it keeps outcomes is published in the policy. */
+export type EdgeGuard = Pick<Guard, "run" | "retentionMs">;
+
 /** Options of {@link createHttpEdge}. `Context` is what the adapter's framework hands to a handler. */
 export interface HttpOptions<Context> {
   /** The guard, or how to get it once it is there: its sweeper wants the routes' tools first. */
-  readonly guard: Pick<Guard, "run"> | (() => Pick<Guard, "run">);
+  readonly guard: EdgeGuard | (() => EdgeGuard);
   /** Whose data this request is about. There is no default: a service with one tenant names it here. */
   readonly tenant: (request: Request, context: Context) => string | Promise<string>;
   /**
@@ -28,8 +31,6 @@ export interface HttpOptions<Context> {
   readonly principal: (request: Request, context: Context) => string | Promise<string>;
   /** Where the policy is published: a URL, or a path of this service that answers with `policy`. */
   readonly policyUrl: string;
-  /** How long settled operations are kept, in milliseconds: the `retentionMs` of the guard. */
-  readonly retentionMs: number;
   /** Default `quoted-or-bare`. */
   readonly keyForms?: KeyForms;
   /** Other statuses, types or titles of the problems. */
@@ -103,7 +104,8 @@ export interface RouteOptions<Context> {
   /**
    * What `createTransact` returned: claim, effect and answer commit in one transaction of the
    * application's own database, and `operation.transaction` is where the handler writes (R24). A
-   * handler that throws, or answers with a status that is not stored, then leaves nothing.
+   * handler that throws, or answers with a status that is not stored, then leaves nothing; of one that
+   * declares a refusal only that is recorded.
    */
   readonly transact?: Transact<unknown>;
 }
@@ -126,13 +128,11 @@ export function checkHttpOptions(options: HttpOptions<never>): void {
       );
     }
   }
-  const { guard, policyUrl, retentionMs } = options;
+  const { guard, policyUrl } = options;
   if (typeof guard !== "function" && typeof guard?.run !== "function")
     throw invalid("`guard` is missing");
   if (typeof policyUrl !== "string" || !/^(?:https?:\/\/|\/)[^\s<>"]*$/.test(policyUrl))
     throw invalid("`policyUrl` must be an http(s) URL or a path that begins with /");
-  if (!isSpan(retentionMs) || retentionMs === 0)
-    throw invalid("`retentionMs` must be a number above zero: the guard's own");
 }
 
 /** Refuses a route that would not do what it says. */

@@ -7,6 +7,7 @@ import type pg from "pg";
 import { expect, it } from "vitest";
 import {
   type Handler,
+  type HandlerCall,
   type HandlerOperation,
   createHttpEdge,
 } from "../../../src/edges/http/index.ts";
@@ -14,6 +15,9 @@ import { createGuard, createTransact } from "../../../src/index.ts";
 import { unavailable } from "../../support/store-faults.ts";
 import { describeStores } from "../../support/stores.ts";
 import { type HttpWorld, contract, createHttpWorld, edgeOptions, problemOf } from "./world.ts";
+
+/** An answer as the store keeps it. */
+const kept = { v: 1, status: 201, headers: [], body: null };
 
 /** Adds a refund to a table of the application's, through the transaction. */
 async function insertRefund(world: HttpWorld, operation: HandlerOperation | null): Promise<void> {
@@ -25,13 +29,15 @@ async function insertRefund(world: HttpWorld, operation: HandlerOperation | null
 }
 
 describeStores("a route with `transact`", (suite) => {
-  async function transactWorld(end: (operation: HandlerOperation | null) => Response) {
+  async function transactWorld(
+    end: (operation: HandlerOperation | null, call: HandlerCall<unknown>) => Response,
+  ) {
     const world = await createHttpWorld(suite, createGuard);
     const table = world.opened.kind === "sqlite" ? "refunds" : ":schema.refunds";
     await world.opened.sql(`create table ${table} (id text not null)`);
-    const handler: Handler<unknown> = async (_request, { operation }) => {
-      await insertRefund(world, operation);
-      return end(operation);
+    const handler: Handler<unknown> = async (_request, call) => {
+      await insertRefund(world, call.operation);
+      return end(call.operation, call);
     };
     const transact = createTransact({ store: world.opened.store });
     const route = world.route({ name: "inside", transact }, handler);
@@ -75,14 +81,13 @@ describeStores("a route with `transact`", (suite) => {
     expect(await refunds()).toBe(1);
   });
 
-  it("tells a refusal as it was declared, and stores nothing of it", async () => {
-    const world = await createHttpWorld(suite, createGuard);
-    const transact = createTransact({ store: world.opened.store });
-    const route = world.route({ name: "inside", transact }, (_request, call) => {
+  it("stores a refusal as it was declared, and nothing of what the handler wrote before", async () => {
+    const { world, route, refunds } = await transactWorld((_operation, call) => {
       throw call.refused({ status: 402, reason: "No money left", code: "no_money" });
     });
-    for (let round = 1; round <= 2; round += 1) {
+    for (const replayed of [null, "true"]) {
       const answer = await world.send({ route });
+      expect(answer.headers.get("idempotent-replayed")).toBe(replayed);
       expect([answer.status, await answer.json()]).toEqual([
         402,
         {
@@ -94,7 +99,44 @@ describeStores("a route with `transact`", (suite) => {
         },
       ]);
     }
-    expect([world.runs.count, (await world.rows()).length]).toEqual([2, 0]);
+    expect([world.runs.count, await refunds()]).toEqual([1, 0]);
+  });
+
+  it("stores nothing where a handler was not begun, and runs it for the next request", async () => {
+    const ends = [true, false];
+    const { world, route, refunds } = await transactWorld((_operation, call) => {
+      if (ends.shift() === true) throw call.notBegun({ status: 429, reason: "Too many at once" });
+      return new Response("kept");
+    });
+    expect([(await world.send({ route })).status, (await world.rows()).length]).toEqual([429, 0]);
+    expect([(await world.send({ route })).status, await refunds()]).toEqual([200, 1]);
+  });
+
+  it("gives the outcome of another request that got in between a refusal and its record", async () => {
+    const world = await createHttpWorld(suite, createGuard);
+    const real = createTransact({ store: world.opened.store });
+    const between = { open: true };
+    const route = world.route(
+      {
+        name: "inside",
+        transact: async (tool, args, context) => {
+          try {
+            return await real(tool, args, context);
+          } catch (error) {
+            if (between.open) {
+              between.open = false;
+              await real({ ...tool, execute: () => kept as never }, args, context);
+            }
+            throw error;
+          }
+        },
+      },
+      (_request, call) => {
+        throw call.refused({ status: 402, reason: "No money left" });
+      },
+    );
+    const answer = await world.send({ route });
+    expect([answer.status, answer.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
   });
 
   it("says that nobody knows when the answer to the commit is lost, and finds out when asked again", async () => {

@@ -12,7 +12,7 @@ import {
   type RouteOptions,
   createHttpEdge,
 } from "../../../src/edges/http/index.ts";
-import { type Guard, type OperationRecord, days } from "../../../src/index.ts";
+import { type Guard, type OperationRecord } from "../../../src/index.ts";
 import {
   type FakeProvider,
   type ProviderClient,
@@ -79,7 +79,6 @@ export const edgeOptions: Omit<HttpOptions<unknown>, "guard"> = {
   tenant: (request) => request.headers.get("x-tenant") ?? "",
   principal: (request) => request.headers.get("x-principal") ?? "",
   policyUrl: "https://service.example/idempotency",
-  retentionMs: days(45),
 };
 
 export async function createHttpWorld(suite: StoreSuite, create: CreateGuard): Promise<HttpWorld> {
