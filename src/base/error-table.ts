@@ -156,7 +156,6 @@ const table = {
     "useless",
     "The run ended with an error; what its steps did is recorded.",
   ),
-  RUN_WAITING: entry(409, "nobody, later", "safe", "The run has not ended yet."),
   APPROVAL_MISMATCH: entry(
     422,
     "caller",

@@ -5,7 +5,7 @@
  */
 import { NeverTwiceError } from "../base/errors.ts";
 import type { Outcome } from "../guard/answers.ts";
-import type { Guard } from "../guard/create-guard.ts";
+import type { CallIdentity, Guard } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
 import type { Compensation, ProvedEffect, Tool } from "../guard/tool.ts";
 import { restoreArguments } from "../intent/business-arguments.ts";
@@ -29,8 +29,8 @@ export interface CompensateOptions {
  * Undoes an effect once, however often it is asked for. An unknown outcome is reconciled like any
  * other: the same call is safe.
  *
- * @throws {NeverTwiceError} OPERATION_NOT_FOUND, INTENT_UNSETTLED when no effect is proved, TOOL_INVALID
- * when the tool declares no compensation, and what `guard.run` throws.
+ * @throws {NeverTwiceError} OPERATION_NOT_FOUND, INTENT_UNSETTLED when no effect is proved, KEY_EXPIRED
+ * when its outcome was purged, TOOL_INVALID when the tool declares no compensation, and what `guard.run` throws.
  */
 export async function compensate(
   guard: Guard,
@@ -56,6 +56,22 @@ export function isCompensable(tool: Tool | undefined): boolean {
   return (tool?.guarded?.compensation ?? null) !== null;
 }
 
+/**
+ * Whether an act had its effect whose caller has no answer, by the operation's row. Ask only when no
+ * call of that caller is under way any more: then no row means that its calls ended before a claim.
+ */
+export async function findActEffect(
+  store: Pick<Store, "read">,
+  { tenant, key, fingerprint }: CallIdentity,
+): Promise<"proved" | "none" | "unsettled"> {
+  const record = await store.read({ tenant, key });
+  // Under another fingerprint it is the effect of another call, and this one was refused.
+  if (record === undefined || record.fingerprint !== fingerprint) return "none";
+  if (findRecordFault(record) !== undefined || record.incident !== null) return "unsettled";
+  if (record.status === "DONE") return "proved";
+  return record.status === "FAILED" ? "none" : "unsettled";
+}
+
 function compensationOf(record: OperationRecord, tools: readonly Tool[]): Compensation {
   const tool = tools.find(({ name }) => name === record.tool);
   const compensation = tool?.guarded?.compensation ?? null;
@@ -71,12 +87,13 @@ function compensationOf(record: OperationRecord, tools: readonly Tool[]): Compen
 function provedEffect(record: OperationRecord, effect: string | undefined): ProvedEffect {
   const { tenant, key, status, incident, providerId } = record;
   const fault = findRecordFault(record);
+  if (record.purgedAtMs !== null) throw purged(record);
   // An incident names a further effect; which one a person wants gone must be said.
   const isProved = status === "DONE" || (incident !== null && effect !== undefined);
   if (fault !== undefined || !isProved || record.arguments === null) {
     throw new NeverTwiceError(
       "INTENT_UNSETTLED",
-      `No effect of ${key} is proved (it is ${status}${fault === undefined ? "" : `, and ${fault}`}${record.purgedAtMs === null ? "" : ", and purged"}), so there is nothing to undo yet. Nothing was sent. The same call is safe once its outcome is settled.`,
+      `No effect of ${key} is proved (it is ${status}${fault === undefined ? "" : `, and ${fault}`}), so there is nothing to undo yet. Nothing was sent. The same call is safe once its outcome is settled.`,
       { key, details: { status } },
     );
   }
@@ -89,6 +106,14 @@ function provedEffect(record: OperationRecord, effect: string | undefined): Prov
     result: known ? (JSON.parse(record.result ?? "null") as unknown) : undefined,
     providerId: effect ?? providerId,
   });
+}
+
+function purged({ key }: OperationRecord): NeverTwiceError {
+  return new NeverTwiceError(
+    "KEY_EXPIRED",
+    `The effect of ${key} was settled so long ago that nothing is stored any more of what there is to undo. Nothing was sent, and the same call will give this same answer.`,
+    { key },
+  );
 }
 
 function notFound({ tenant, key }: CompensateOptions): NeverTwiceError {

@@ -39,7 +39,10 @@ export interface TransactCall<Driver> {
   readonly key: string;
   /** The open transaction: every write of the effect goes through it. */
   readonly tx: Transaction<Driver>;
-  /** Writes an event that commits with the effect. Default id: made of the key and the type. */
+  /**
+   * Writes an event that commits with the effect. Default id: made of the key, the type, and from the
+   * second event of a type on its number.
+   */
   readonly emit: (event: TransactEvent) => Promise<void>;
 }
 
@@ -195,12 +198,16 @@ async function executeInside<Driver>(
   tx: Transaction<Driver>,
 ): Promise<Outcome<unknown>> {
   const { tenant, key } = record;
+  const emitted = new Map<string, number>();
   const value = await execute(call.arguments.value, {
     tenant,
     key,
     tx,
     emit: async (event) => {
-      const { source = "nevertwice", id = `${key}:${event.type}` } = event;
+      const { source = "nevertwice", type } = event;
+      const number = (emitted.get(type) ?? 0) + 1;
+      emitted.set(type, number);
+      const id = event.id ?? (number === 1 ? `${key}:${type}` : `${key}:${type}:${number}`);
       await emit(tx.outbox, { atMs: record.readAtMs, ...event, tenant, source, id });
     },
   });

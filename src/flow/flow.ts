@@ -71,7 +71,11 @@ export interface FlowContext {
   emit(type: string, data: unknown, options?: EmitOptions): Promise<string>;
   /**
    * Undoes the effects of this run's `act` steps in reverse order, each by the compensation that its
-   * tool declares; a tool without one is left as it is. Resolves to the steps that were undone.
+   * tool declares; a tool without one is left as it is. Only what is proved is undone: while an act is
+   * under way or in doubt, the run waits. Resolves to the steps that were undone.
+   *
+   * @throws {NeverTwiceError} OPERATION_FAILED, KEY_EXPIRED when an undo is refused for good; the
+   * message and `details` tell which steps were undone before, and which are left.
    */
   compensate(step: string): Promise<readonly string[]>;
   /** Ends the run as FAILED, without another try. */

@@ -6,20 +6,21 @@
  */
 import { canonicalJson, sha256Hex } from "../base/canonical-json.ts";
 import { days, isSpan } from "../base/duration.ts";
-import { type ErrorCode, NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
-import { compensate, isCompensable } from "../effects/compensate.ts";
+import { NeverTwiceError } from "../base/errors.ts";
 import { emit } from "../effects/emit.ts";
 import type { CallIdentity } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
 import type { Tool } from "../guard/tool.ts";
-import type { StepKind, StepRecord } from "../ledger/runs.ts";
+import type { StepKind } from "../ledger/runs.ts";
 import { awaitApproval, recordedApproval } from "./approval.ts";
 import type { FlowEnvironment, Pass } from "./environment.ts";
+import { callGuard, nowMs, pointOf } from "./call-guard.ts";
 import type { ActOptions, Approval, ApproveOptions, EmitOptions, FlowContext } from "./flow.ts";
 import { type Step, recordStep, runStep } from "./run-step.ts";
 import type { StepLog } from "./step-log.ts";
-import { hasValue, readValue, storeFailure, storeValue } from "./step-value.ts";
+import { readValue, storeValue } from "./step-value.ts";
 import type { Suspension } from "./suspension.ts";
+import { undoRun } from "./undo-run.ts";
 
 /** Everything that a pass over a run shares. */
 export interface RunScope {
@@ -64,7 +65,7 @@ export function createRunContext(scope: RunScope): FlowContext {
         emitStep(scope, at, type, data, options.subject),
       ),
     compensate: (name: string) =>
-      step<readonly string[]>(name, "compensate", (at) => compensateRun(scope, at)),
+      step<readonly string[]>(name, "compensate", (at) => undoRun(scope, at)),
     fail: (reason: string): never => {
       throw new NeverTwiceError("RUN_FAILED", reason, { details: { runId } });
     },
@@ -95,47 +96,6 @@ async function act(
 function callContext({ pass }: RunScope, stepId: string, options: ActOptions): RunContext {
   const { tenant, runId } = pass.run;
   return { ...options, tenant, workflowId: runId, stepId, signal: pass.signal };
-}
-
-/** What stands for good is recorded; a doubt is waited out; everything else ends the pass. */
-const lasting = new Set<ErrorCode>(["OPERATION_FAILED", "KEY_EXPIRED"]);
-const doubtful = new Set<ErrorCode>([
-  "OUTCOME_UNKNOWN",
-  "IN_PROGRESS",
-  "NEEDS_REVIEW",
-  "NOT_SENT",
-  "LEASE_LOST",
-  "WINDOW_CLOSED",
-  "STORE_UNAVAILABLE",
-  "INTENT_UNSETTLED",
-]);
-
-async function callGuard(
-  scope: RunScope,
-  step: Step,
-  call: () => Promise<{ readonly value: unknown }>,
-): Promise<string> {
-  try {
-    return storeValue(step.name, (await call()).value);
-  } catch (error) {
-    if (!isNeverTwiceError(error)) throw error;
-    if (lasting.has(error.code)) return storeFailure(error);
-    if (!doubtful.has(error.code) || scope.pass.signal.aborted) throw error;
-    const readAtMs = await nowMs(scope);
-    const retryAfterMs = Number(error.details["retryAfterMs"] ?? 0);
-    const wakeAtMs = readAtMs + Math.max(retryAfterMs, doubtBackOffMs(scope));
-    return scope.suspension.wait({ waitsFor: `${step.name}: ${error.code}`, wakeAtMs });
-  }
-}
-
-/** 1 s, 2 s … up to a minute: each look costs the provider a question. */
-function doubtBackOffMs({ pass }: RunScope): number {
-  return Math.min(1000 * 2 ** Math.min(pass.run.attempts - 1, 6), 60_000);
-}
-
-/** The database's time; a run that is no longer ours can't tell it. */
-async function nowMs({ env, pass }: RunScope): Promise<number> {
-  return (await env.store.runs.read(pass.run))?.readAtMs ?? pass.run.readAtMs;
 }
 
 function checkSameEffect(scope: RunScope, step: Step, identity: CallIdentity | null): void {
@@ -218,40 +178,6 @@ async function emitStep(
     await emit(tx.outbox, { tenant, id, source: env.source, type, subject, data, atMs });
     return value;
   });
-}
-
-/** In reverse order, each undo an intent of its own; only for effects that are recorded as had. */
-async function compensateRun(scope: RunScope, step: Step): Promise<string> {
-  const { env, pass, log } = scope;
-  const { tenant } = pass.run;
-  const undone: string[] = [];
-  await recordStep(scope, step, { status: "STARTED" });
-  for (const { name, key } of effectsOf(await env.store.runs.listSteps(pass.run))) {
-    const record = await env.store.read({ tenant, key });
-    const tool = env.tools.get(record?.tool ?? "");
-    if (tool === undefined) throw log.changed(`the tool of "${name}" was not called in this pass`);
-    if (!isCompensable(tool)) continue;
-    const context = { signal: pass.signal };
-    const failure = await callGuard(scope, step, () =>
-      compensate(env.guard, env.store, [tool], { tenant, key, context }),
-    );
-    // A refused undo is for the flow's code to know; what was undone before stays undone.
-    if (!hasValue(failure)) return recordStep(scope, step, { status: "DONE", value: failure });
-    undone.push(name);
-  }
-  return recordStep(scope, step, { status: "DONE", value: storeValue(step.name, undone) });
-}
-
-function effectsOf(steps: readonly StepRecord[]): { name: string; key: string }[] {
-  return steps
-    .filter(({ kind, status, value }) => kind === "act" && status === "DONE" && hasValue(value))
-    .toSorted((a, b) => b.position - a.position)
-    .flatMap(({ name, key }) => (key === null ? [] : [{ name, key }]));
-}
-
-function pointOf({ pass }: RunScope, step: Step): { tenant: string; runId: string; step: string } {
-  const { tenant, runId } = pass.run;
-  return { tenant, runId, step: step.name };
 }
 
 function badSpan(step: string, part: string, value: unknown): NeverTwiceError {

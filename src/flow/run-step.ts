@@ -36,7 +36,7 @@ export async function runStep(
     await env.reach({ name: "step-recorded", tenant, runId, step: name });
     return readValue(value);
   } finally {
-    log.leave();
+    log.leave(name);
     suspension.end();
   }
 }

@@ -19,8 +19,8 @@ export class StepLog {
   readonly #run: string;
   readonly #recorded: ReadonlyMap<string, StepRecord>;
   readonly #visited = new Set<string>();
+  readonly #underWay = new Map<string, StepKind>();
   #nextPosition: number;
-  #open = 0;
 
   constructor(run: string, steps: readonly StepRecord[]) {
     this.#run = run;
@@ -44,19 +44,24 @@ export class StepLog {
     if (recorded !== undefined && recorded.kind !== kind) {
       throw this.changed(`the step "${name}" is recorded as ${recorded.kind} and is ${kind} now`);
     }
-    const concurrent = this.#open > 0;
+    const concurrent = this.#underWay.size > 0;
     const skipped = this.#skipped(recorded, concurrent);
     if (skipped !== undefined) {
       throw this.changed(`"${skipped.name}" is recorded next, and the code comes to "${name}"`);
     }
     this.#visited.add(name);
-    this.#open += 1;
+    this.#underWay.set(name, kind);
     return { position: recorded?.position ?? this.#nextPosition++, concurrent, recorded };
   }
 
   /** A visited step is over. */
-  leave(): void {
-    this.#open -= 1;
+  leave(name: string): void {
+    this.#underWay.delete(name);
+  }
+
+  /** True when a step of the kind is under way in this pass; one that waits is. */
+  isUnderWay(kind: StepKind): boolean {
+    return [...this.#underWay.values()].includes(kind);
   }
 
   /** @throws {NeverTwiceError} FLOW_CHANGED when the code ended without coming to a recorded step. */

@@ -5,7 +5,7 @@
 import childProcess, { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { afterAll } from "vitest";
-import { bundleWorker } from "./bundle.ts";
+import { bundleWorker } from "../support/bundle.ts";
 import type { Ending, Job, News, Order } from "./job.ts";
 
 /** How a part ended: it stood still and its process died there, or it came to its end. */
@@ -29,7 +29,7 @@ export class Crew {
 
   constructor(hands = 2) {
     this.#hands = hands;
-    this.#bundle = bundleWorker();
+    this.#bundle = bundleWorker("crash/worker.ts");
     afterAll(() => this.#close());
   }
 

@@ -10,11 +10,12 @@ import {
   isNeverTwiceError,
 } from "../../src/index.ts";
 import { createProviderClient } from "../../src/testing/fake-provider/index.ts";
+import { dieHere } from "../support/die-here.ts";
 import { passThroughGuard } from "../support/pass-through.ts";
 import type { StoreInspection } from "../../src/ledger/store.ts";
 import { interceptStore, movableRuntime } from "../support/store-faults.ts";
 import type { Place } from "./cells.ts";
-import { type WatchedPlace, type Watcher, openWatched } from "./driver.ts";
+import { type WatchedPlace, type Watcher, openWatched } from "../support/watched-store.ts";
 import type { Ending, Job, News, Order, Part } from "./job.ts";
 import { refundOf, refundTool } from "./tool.ts";
 
@@ -77,12 +78,6 @@ class Stage implements Watcher {
     this.#arrive();
     return this.#released;
   }
-}
-
-/** In this very turn: no handler runs, nothing is flushed. */
-function dieHere(): never {
-  process.kill(process.pid, "SIGKILL");
-  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
 /** What the parts of a job share. */

@@ -4,83 +4,22 @@
  */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import {
-  type EffectStore,
-  type TransactCall,
-  createGuard,
-  createTransact,
-  defineTool,
-  defineTransactTool,
-} from "../../src/index.ts";
+import { createGuard, defineTool } from "../../src/index.ts";
 import { codeOf } from "../support/flow-world.ts";
-import { type OpenStore, type StoreSuite, describeStores } from "../support/stores.ts";
-
-interface SqliteDriver {
-  prepare(sql: string): { run(...values: unknown[]): unknown };
-}
-interface PostgresDriver {
-  query(sql: string, values?: unknown[]): Promise<unknown>;
-}
-
-type Inside = (call: TransactCall<unknown>) => Promise<void> | void;
-
-const credit = { orderId: "8812", amountMinor: 48_000 };
-const acme = { tenant: "acme" };
-
-async function shop(suite: StoreSuite) {
-  const opened = await suite.open();
-  await opened.sql(
-    "create table :schema.credits (order_id text not null, amount integer not null)",
-  );
-  const hooks: { inside: Inside; end: Inside } = { inside: () => {}, end: () => {} };
-  const tool = defineTransactTool({
-    name: "credit_order",
-    arguments: z.object({ orderId: z.string(), amountMinor: z.int() }),
-    intent: ({ args }) => `credit:${args.orderId}`,
-    businessArguments: ["orderId", "amountMinor"],
-    execute: async ({ orderId, amountMinor }, call) => {
-      await hooks.inside(call);
-      await write(opened, call.tx.driver, orderId, amountMinor);
-      await call.emit({ type: "order.credited", subject: orderId, data: { amountMinor } });
-      await hooks.end(call);
-      return { orderId };
-    },
-  });
-  const count = async (table: string): Promise<number> => {
-    const [row] = await opened.sql(`select count(*) as n from :schema.${table}`);
-    return Number(row?.["n"]);
-  };
-  const counts = async () => ({
-    credits: await count("credits"),
-    operations: await count("operations"),
-    journal: await count("journal"),
-    outbox: await count("outbox"),
-  });
-  const runOn = (store: EffectStore, args: unknown = credit) =>
-    createTransact({ store })(tool, args, acme);
-  return { opened, tool, hooks, counts, runOn, run: (args?: unknown) => runOn(opened.store, args) };
-}
-
-async function write(
-  { kind, schema }: OpenStore,
-  driver: unknown,
-  orderId: string,
-  amountMinor: number,
-): Promise<void> {
-  if (kind === "sqlite") {
-    const insert = "insert into nevertwice_credits values (?, ?)";
-    (driver as SqliteDriver).prepare(insert).run(orderId, amountMinor);
-    return;
-  }
-  const insert = `insert into "${schema}".credits values ($1, $2)`;
-  await (driver as PostgresDriver).query(insert, [orderId, amountMinor]);
-}
+import { describeStores } from "../support/stores.ts";
+import {
+  type Inside,
+  type PostgresDriver,
+  acme,
+  credit,
+  openShop,
+} from "../support/transact-shop.ts";
 
 const nothing = { credits: 0, operations: 0, journal: 0, outbox: 0 };
 
 describeStores("transact", (suite) => {
   it("leaves nothing when the effect throws at its begin or at its end, and can then be had", async () => {
-    const { hooks, counts, run } = await shop(suite);
+    const { hooks, counts, run } = await openShop(suite);
     for (const place of ["inside", "end"] as const) {
       hooks[place] = () => {
         throw new Error("out of stock");
@@ -94,7 +33,7 @@ describeStores("transact", (suite) => {
   });
 
   it("makes one effect of twenty duplicates over two connections", async () => {
-    const { opened, counts, runOn } = await shop(suite);
+    const { opened, counts, runOn } = await openShop(suite);
     const stores = [opened.store, await opened.again()];
     const told = await Promise.all(
       Array.from({ length: 20 }, (_, index) => runOn(stores[index % 2] ?? opened.store)),
@@ -104,7 +43,7 @@ describeStores("transact", (suite) => {
   });
 
   it("refuses other arguments under the same intent, and writes nothing", async () => {
-    const { counts, run } = await shop(suite);
+    const { counts, run } = await openShop(suite);
     await run();
     expect(await codeOf(run({ ...credit, amountMinor: 1 }))).toBe("PAYLOAD_MISMATCH");
     expect(await codeOf(run({ orderId: 1 }))).toBe("ARGUMENTS_INVALID");
@@ -112,7 +51,7 @@ describeStores("transact", (suite) => {
   });
 
   it("refuses a guarded call and another transaction inside, and nothing of it is left", async () => {
-    const { opened, hooks, counts, run } = await shop(suite);
+    const { opened, hooks, counts, run } = await openShop(suite);
     const guard = await createGuard({ store: opened.store });
     let sent = 0;
     const mail = defineTool({
@@ -139,7 +78,7 @@ describeStores("transact", (suite) => {
   });
 
   it("does not call it done when the database has given the transaction up", async () => {
-    const { opened, hooks, counts, run } = await shop(suite);
+    const { opened, hooks, counts, run } = await openShop(suite);
     if (opened.kind !== "postgres") return;
     hooks.end = async ({ tx }) => {
       await (tx.driver as PostgresDriver).query("select 1 / 0").catch(() => {});
@@ -149,7 +88,7 @@ describeStores("transact", (suite) => {
   });
 
   it("lets statements of others on the same connection wait for it", async () => {
-    const { opened, hooks, run } = await shop(suite);
+    const { opened, hooks, run } = await openShop(suite);
     let release = (): void => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -181,5 +120,25 @@ describeStores("transact", (suite) => {
     const [row] = await opened.sql("select count(*) as n from :schema.outbox");
     expect(Number(row?.["n"])).toBe(1);
     expect(guard).toBeDefined();
+  });
+});
+
+describeStores("events of transact", (suite) => {
+  it("of one type are all written, each under an id of its own", async () => {
+    const { opened, hooks, counts, run } = await openShop(suite);
+    hooks.inside = async ({ emit }) => {
+      await emit({ type: "order.credited", subject: "first" });
+      await emit({ type: "order.noted", id: "given" });
+    };
+    await run();
+    await run();
+    expect(await counts()).toMatchObject({ credits: 1, outbox: 3 });
+    const rows = await opened.sql("select id, subject from :schema.outbox order by position");
+    const { key } = await run();
+    expect(rows.map(({ id, subject }) => [id, subject])).toEqual([
+      [`${key}:order.credited`, "first"],
+      ["given", null],
+      [`${key}:order.credited:2`, "8812"],
+    ]);
   });
 });

@@ -37,7 +37,7 @@ function replay(steps: readonly StepRecord[], order: readonly string[]): string 
   try {
     for (const name of order) {
       log.visit(name, "decide");
-      log.leave();
+      log.leave(name);
     }
     log.checkComplete();
     return "fits";

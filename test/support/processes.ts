@@ -1,9 +1,9 @@
 /** Workers that are operating-system processes: started, told what to do, and killed by a test. */
 import childProcess, { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
+import { bundleWorker } from "./bundle.ts";
 import type { Commands, Report } from "./worker-commands.ts";
 
 type Handler = (params: never) => unknown;
@@ -41,7 +41,7 @@ const idle = new Map<string, ForkedWorker<Commands>[]>();
  * that it needs, for it may have served another test of the file before.
  */
 export async function startWorker<Known extends Commands>(script: string): Promise<Worker<Known>> {
-  const worker = idle.get(script)?.pop() ?? fork(script);
+  const worker = idle.get(script)?.pop() ?? (await fork(script));
   onTestFinished(async () => {
     if (!worker.isIdle) return worker.kill();
     idle.set(script, [...(idle.get(script) ?? []), worker]);
@@ -75,14 +75,9 @@ export function whenSettled(running: readonly Promise<unknown>[], count: number)
   });
 }
 
-function fork(script: string): ForkedWorker<Commands> {
-  const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  const file = fileURLToPath(new URL(script, import.meta.url));
-  const child = childProcess.fork(file, [], {
-    execArgv: ["--import", loader],
-    serialization: "advanced",
-  });
-  return new ForkedWorker(child);
+async function fork(script: string): Promise<ForkedWorker<Commands>> {
+  const file = await bundleWorker(join("support", script));
+  return new ForkedWorker(childProcess.fork(file, [], { execArgv: [], serialization: "advanced" }));
 }
 
 interface Waiting {

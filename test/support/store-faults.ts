@@ -150,6 +150,21 @@ export function movableRuntime(): MovableRuntime {
   };
 }
 
+/** A machine on which a pause of up to 100 ms is over at once, and has taken its time all the same. */
+export function hurriedRuntime(): Runtime {
+  const runtime = movableRuntime();
+  return {
+    ...runtime,
+    after: (spanMs, act) => {
+      if (spanMs > 100) return systemRuntime.after(spanMs, act);
+      return systemRuntime.after(0, () => {
+        runtime.move(spanMs);
+        act();
+      });
+    },
+  };
+}
+
 /** Rejects when the promise doesn't settle within five seconds of real time. */
 export async function soon<T>(promise: Promise<T>): Promise<T> {
   let cancel = (): void => {};

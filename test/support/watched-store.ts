@@ -1,20 +1,20 @@
 /** Stores on a driver that is watched: something happens before and after each SQL statement. */
 import type { PoolClient } from "pg";
-import type { Store } from "../../src/ledger/store.ts";
+import type { EffectStore } from "../../src/ledger/transaction.ts";
 import type { PostgresClient } from "../../src/stores/postgres/index.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/index.ts";
-import type { Place } from "../support/worker-place.ts";
+import type { Place } from "./worker-place.ts";
 
 /** Told of each statement. On SQLite it can't make anybody wait: the driver is synchronous. */
 export interface Watcher {
-  before(): Promise<void> | void;
-  after(): Promise<void> | void;
+  before(sql: string): Promise<void> | void;
+  after(sql: string): Promise<void> | void;
 }
 
 /** A connection or pool for many stores. */
 export interface WatchedPlace {
   /** A store of its own, told apart by its watcher: whoever stands still in one holds up no other. */
-  storeFor(watcher: Watcher): Store;
+  storeFor(watcher: Watcher): EffectStore;
   close(): Promise<void>;
 }
 
@@ -28,17 +28,17 @@ async function openSqlite({ location }: Place): Promise<WatchedPlace> {
   const { SqliteStore } = await import("../../src/stores/sqlite/index.ts");
   const database = new Database(location);
   const watchedBy = (watcher: Watcher): SqliteDatabase => {
-    const watched = <T>(work: () => T): T => {
-      void watcher.before();
+    const watched = <T>(sql: string, work: () => T): T => {
+      void watcher.before(sql);
       const result = work();
-      void watcher.after();
+      void watcher.after(sql);
       return result;
     };
     return {
-      exec: (sql) => watched(() => database.exec(sql)),
+      exec: (sql) => watched(sql, () => database.exec(sql)),
       prepare: (sql) => {
         const statement = database.prepare(sql);
-        return { all: (...params) => watched(() => statement.all(...params)) };
+        return { all: (...params) => watched(sql, () => statement.all(...params)) };
       },
       function: (name, options, compute) => database.function(name, options, compute),
     };
@@ -69,9 +69,9 @@ async function openPostgres({ location, schema }: Place): Promise<WatchedPlace> 
 function watchedClient(client: PoolClient, watcher: Watcher): PostgresClient {
   return {
     query: async (query) => {
-      await watcher.before();
+      await watcher.before(query.text);
       const result = await client.query(query);
-      await watcher.after();
+      await watcher.after(query.text);
       return result;
     },
     release: (error) => client.release(error),

@@ -1,31 +1,35 @@
 /**
- * The worker as one file of plain JavaScript, under `.cache/`: a process that has to load TypeScript
- * takes several times as long to start. Made anew when a source has changed.
+ * A worker's script as one file of plain JavaScript, under `.cache/`: a process that has to load
+ * TypeScript takes several times as long to start. Made anew when a source has changed.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const cache = join(root, ".cache/crash");
+const cache = join(root, ".cache/workers");
 const dayMs = 86_400_000;
 
-let bundled: Promise<string> | undefined;
+const bundles = new Map<string, Promise<string>>();
 
-/** Where the bundle is. Several test files may make it at once; the first one to be done wins. */
-export function bundleWorker(): Promise<string> {
-  bundled ??= findOrMake();
-  return bundled;
+/**
+ * Where the bundle of the script is, whose path is given from `test/`. Several test files may make it
+ * at once; the first one to be done wins.
+ */
+export function bundleWorker(script: string): Promise<string> {
+  const bundle = bundles.get(script) ?? findOrMake(script);
+  bundles.set(script, bundle);
+  return bundle;
 }
 
-async function findOrMake(): Promise<string> {
-  const folder = join(cache, digestOfSources());
-  if (!existsSync(folder)) await bundleInto(folder);
+async function findOrMake(script: string): Promise<string> {
+  const folder = join(cache, digestOfSources(script));
+  if (!existsSync(folder)) await bundleInto(folder, script);
   return join(folder, "worker.mjs");
 }
 
-async function bundleInto(folder: string): Promise<void> {
+async function bundleInto(folder: string, script: string): Promise<void> {
   const draft = `${folder}.${process.pid}`;
   const { build } = await import("vite");
   await build({
@@ -34,7 +38,7 @@ async function bundleInto(folder: string): Promise<void> {
     root,
     ssr: { external: ["pg", "better-sqlite3", "canonicalize"] },
     build: {
-      ssr: join(root, "test/crash/worker.ts"),
+      ssr: join(root, "test", script),
       outDir: draft,
       target: "node20",
       minify: false,
@@ -58,9 +62,9 @@ function removeOldOnes(): void {
   }
 }
 
-function digestOfSources(): string {
-  const hash = createHash("sha256");
-  for (const folder of ["src", "test/crash", "test/support"]) {
+function digestOfSources(script: string): string {
+  const hash = createHash("sha256").update(script);
+  for (const folder of ["src", join("test", dirname(script)), "test/support"]) {
     const names = readdirSync(join(root, folder), { recursive: true, encoding: "utf8" });
     for (const name of names.filter((one) => one.endsWith(".ts")).toSorted()) {
       hash.update(name).update(readFileSync(join(root, folder, name)));
