@@ -26,7 +26,7 @@ for (const kind of storeKinds) {
         const workers = await startWorkers<StoreCommands>("worker-store.ts", 8);
         await Promise.all(workers.map((worker) => worker.call("open", { place })));
         const applied = await Promise.all(workers.map((worker) => worker.call("migrate")));
-        expect(applied.flat()).toEqual(["0001-ledger", "0002-effects"]);
+        expect(applied.flat()).toEqual(["0001-ledger", "0002-effects", "0004-dead-letters"]);
         const reports = await Promise.all(
           workers.map((worker) => worker.call("claim", { keys: ["k"], copies: 1, together: 1 })),
         );
@@ -45,10 +45,10 @@ for (const kind of storeKinds) {
         expect(await store.inspect()).toMatchObject({ schemaVersion: 0, breakingVersion: 0 });
 
         expect(await store.migrate()).toEqual({
-          applied: ["0001-ledger", "0002-effects"],
-          schemaVersion: 2,
+          applied: ["0001-ledger", "0002-effects", "0004-dead-letters"],
+          schemaVersion: 4,
         });
-        expect(await store.migrate()).toEqual({ applied: [], schemaVersion: 2 });
+        expect(await store.migrate()).toEqual({ applied: [], schemaVersion: 4 });
         expect((await store.claim(claimParams("k"))).status).toBe("IN_PROGRESS");
         await expect(createGuard({ store })).resolves.toBeDefined();
       });
@@ -67,7 +67,11 @@ for (const kind of storeKinds) {
           sqlite: "drop table nevertwice_journal",
           postgres: "drop table nevertwice.journal",
         });
-        expect((await store.migrate()).applied).toEqual(["0001-ledger", "0002-effects"]);
+        expect((await store.migrate()).applied).toEqual([
+          "0001-ledger",
+          "0002-effects",
+          "0004-dead-letters",
+        ]);
       });
     },
   );
@@ -85,7 +89,7 @@ describeStores("a schema that is newer than the program", (suite) => {
     const store = await addMigration(true);
     await expect(createGuard({ store })).rejects.toMatchObject({
       code: "SCHEMA_TOO_NEW",
-      details: { schemaVersion: 9999, programVersion: 2 },
+      details: { schemaVersion: 9999, programVersion: 4 },
     });
   });
 

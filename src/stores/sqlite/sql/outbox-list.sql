@@ -1,9 +1,11 @@
 -- Returns events of the outbox, newest first. A parameter that is null doesn't restrict.
--- Params: tenant, status, before_position, limit
+-- Params: tenant, status, subject, id, before_position, limit
 select o.*, :now as read_at_ms
 from nevertwice_outbox as o
 where (:tenant is null or o.tenant = :tenant)
   and (:status is null or o.status = :status)
+  and (:subject is null or o.subject = :subject)
+  and (:id is null or o.id = :id)
   and (:before_position is null or o.position < :before_position)
 order by o.position desc
 limit :limit
