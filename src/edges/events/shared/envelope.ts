@@ -55,7 +55,7 @@ export type BrokerMessage = Pick<RejectedMessage, "source" | "body" | "propertie
 };
 
 /** Errors before anything is recorded: the message is no event, and never will be. */
-const noEvent = ["EVENT_INVALID", "EVENT_TOO_LARGE", "INTENT_INVALID"];
+const noEvent = new Set<string>(["EVENT_INVALID", "EVENT_TOO_LARGE", "INTENT_INVALID"]);
 
 /**
  * Receives a message of a broker. One that is no event becomes a dead letter of the inbox, so that
@@ -65,14 +65,14 @@ export async function receiveMessage<Driver>(
   options: ConsumerOptions<Driver>,
   message: BrokerMessage,
 ): Promise<Received<unknown>> {
-  const { inbox, consumer, handler, onWarning } = options;
+  const { inbox, consumer, handler } = options;
   const tenant = options.tenant ?? message.tenant;
   try {
     return await inbox.receive(deliveryOf(options, message, tenant), handler);
   } catch (error) {
-    if (!isNeverTwiceError(error) || !noEvent.includes(error.code)) throw error;
+    if (!isNeverTwiceError(error) || !noEvent.has(error.code)) throw error;
     const kept = await inbox.reject({ ...message, tenant, consumer, error });
-    onWarning?.(`a message is a dead letter, ${kept.id}: ${errorText(error)}`);
+    options.onWarning?.(`a message is a dead letter, ${kept.id}: ${errorText(error)}`);
     return { status: "dead", error: kept.error };
   }
 }
