@@ -107,6 +107,7 @@ export {
   type RelayWorkOptions,
   createRelay,
 } from "./effects/relay.ts";
+export { type KeptMessage, type RejectedMessage, noTenant } from "./effects/rejected-message.ts";
 export type { CloudEventJson } from "./effects/cloud-event.ts";
 
 export type { OperationRecord } from "./ledger/record.ts";

@@ -10,6 +10,7 @@ import { addAuditVerify } from "./commands/audit-verify.ts";
 import { addChaos } from "./commands/chaos.ts";
 import { addDemo } from "./commands/demo.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addEvents } from "./commands/events.ts";
 import { addGateway } from "./commands/gateway.ts";
 import { addInit } from "./commands/init.ts";
 import { addInspect } from "./commands/inspect.ts";
@@ -73,6 +74,7 @@ export function createProgram(json: boolean): Command {
   addReviewResolve(review);
   addRuns(addGroup(program, "runs", "look at runs of flows", ["runs list --status WAITING"]));
   addApprovals(addGroup(program, "approvals", "answer what flows ask people", ["approvals list"]));
+  addEvents(addGroup(program, "events", "look at events, and at dead letters", ["events list"]));
   const audit = addGroup(program, "audit", "export and verify the journal", [
     "audit export --out audit.jsonl",
     "audit verify --in audit.jsonl",

@@ -10,9 +10,11 @@ import { days } from "../base/duration.ts";
 import { NeverTwiceError, errorText, isNeverTwiceError } from "../base/errors.ts";
 import { type Runtime, pause, systemRuntime } from "../base/runtime.ts";
 import { checkedId } from "../intent/intent.ts";
-import type { InboxId, InboxRecord } from "../ledger/events.ts";
+import type { Discard, InboxId, InboxRecord } from "../ledger/events.ts";
 import type { EffectStore, Transaction } from "../ledger/transaction.ts";
 import { type CloudEventJson, cloudEventText, invalidEvent } from "./cloud-event.ts";
+import { checkedDiscard } from "./discard.ts";
+import { type RejectedMessage, idOfMessage, keptMessage, noTenant } from "./rejected-message.ts";
 
 /** A delivery of an event to one consumer. */
 export interface Delivery extends InboxId {
@@ -74,6 +76,8 @@ export interface InboxOptions<Driver> {
   readonly retentionMs?: number;
   /** The largest event as JSON, in bytes. Default 1 MiB. */
   readonly maxEventBytes?: number;
+  /** How much is kept of a message that is no event, in bytes. Default 64 KiB. */
+  readonly maxRejectedBytes?: number;
   onWarning?(message: string): void;
   readonly runtime?: Runtime;
 }
@@ -97,16 +101,28 @@ export interface EventInbox<Driver = unknown> {
    * consumer, before anything is recorded; STORE_UNAVAILABLE.
    */
   receive<T>(delivery: Delivery, handler: EventHandler<Driver, T>): Promise<Received<T>>;
+  /**
+   * Keeps a message that is no event as a dead letter, to be looked at and given up: it is never
+   * handled. The same bytes again are the same dead letter. Afterwards it may be acknowledged; an
+   * error means that nothing is known to be stored.
+   *
+   * @throws {NeverTwiceError} STORE_UNAVAILABLE; INTENT_INVALID for a blank consumer.
+   */
+  reject(message: RejectedMessage): Promise<InboxRecord>;
   /** Handles kept events of the consumer whose time has come; returns how many it took up. */
   retryDue(options: RetryOptions<Driver>): Promise<number>;
   /** Calls `retryDue` every `everyMs` (default 1 s) until the signal aborts. */
   keepRetrying(
     options: RetryOptions<Driver> & { readonly signal: AbortSignal; readonly everyMs?: number },
   ): Promise<void>;
-  /** Lets a dead letter be handled again, by `retryDue`. Undefined: it is not dead. */
+  /** Lets a dead letter be handled again, by `retryDue`. Undefined: it is not dead, or is no event. */
   redrive(id: InboxId): Promise<InboxRecord | undefined>;
-  /** Gives a kept event up: it stays known and is never handled. Undefined: it is handled. */
-  discard(id: InboxId): Promise<InboxRecord | undefined>;
+  /**
+   * Gives a kept event up: it stays known and is never handled. Undefined: it is handled.
+   *
+   * @throws {NeverTwiceError} CONFIGURATION_INVALID for a blank name or reason.
+   */
+  discard(id: InboxId, discard: Discard): Promise<InboxRecord | undefined>;
   /** Forgets handled events past their retention; returns how many. */
   purge(options?: { readonly limit?: number }): Promise<number>;
 }
@@ -147,6 +163,7 @@ export function createInbox<Driver>(options: InboxOptions<Driver>): EventInbox<D
   const retryDue: EventInbox<Driver>["retryDue"] = (retry) => retryKept(env, retry);
   return {
     receive: async (delivery, handler) => receive(env, checkedDelivery(env, delivery), handler),
+    reject: (message) => reject(env, message),
     retryDue,
     keepRetrying: async ({ signal, everyMs = 1000, ...retry }) => {
       while (!signal.aborted) {
@@ -160,7 +177,7 @@ export function createInbox<Driver>(options: InboxOptions<Driver>): EventInbox<D
       }
     },
     redrive: (id) => inbox.redrive(idOf(id)),
-    discard: (id) => inbox.discard(idOf(id)),
+    discard: async (id, discard) => inbox.discard({ ...idOf(id), ...checkedDiscard(discard) }),
     purge: ({ limit = 1000 } = {}) => inbox.purge({ limit }),
   };
 }
@@ -187,6 +204,7 @@ function environmentOf<Driver>(options: InboxOptions<Driver>): InboxEnvironment<
     maxRetryAfterMs: options.maxRetryAfterMs ?? 300_000,
     retentionMs: options.retentionMs ?? days(45),
     maxEventBytes: options.maxEventBytes ?? 1024 * 1024,
+    maxRejectedBytes: options.maxRejectedBytes ?? 64 * 1024,
   };
   for (const [name, value] of Object.entries(numbers)) {
     if (Number.isSafeInteger(value) && value > 0) continue;
@@ -228,6 +246,30 @@ function factOf({ fact, subject, type }: Delivery): string | null {
   if (fact !== "subject+type") throw invalidEvent("`fact`", "unknown: use subject+type");
   if (subject === undefined) throw invalidEvent("`subject`", "missing, and the fact needs it");
   return canonicalJson([subject, type]);
+}
+
+async function reject<Driver>(
+  { store, retentionMs, maxRejectedBytes }: InboxEnvironment<Driver>,
+  message: RejectedMessage,
+): Promise<InboxRecord> {
+  return store.inbox.reject({
+    tenant: tenantOf(message),
+    consumer: checkedId(message.consumer, "consumer"),
+    source: message.source,
+    id: idOfMessage(message.body),
+    raw: JSON.stringify(keptMessage(message, maxRejectedBytes)),
+    error: errorText(message.error),
+    retentionMs,
+  });
+}
+
+/** What names a tenant badly names none. */
+function tenantOf({ tenant }: RejectedMessage): string {
+  try {
+    return checkedId(tenant ?? noTenant, "tenant");
+  } catch {
+    return noTenant;
+  }
 }
 
 async function receive<Driver, T>(
@@ -317,6 +359,8 @@ function isRejected(error: unknown): boolean {
   return isNeverTwiceError(error) && error.details["trouble"] === "rejected";
 }
 
+const sameFact: Discard = { by: "nevertwice", reason: "another id told the same fact" };
+
 async function retryKept<Driver>(
   env: InboxEnvironment<Driver>,
   { consumer, handler, limit = 100 }: RetryOptions<Driver>,
@@ -326,7 +370,7 @@ async function retryKept<Driver>(
     const delivery = keptDelivery(row);
     const { status } = await receive(env, delivery, handler);
     // Another id told the same fact meanwhile: nothing is left to do about this one.
-    if (status === "duplicate") await env.store.inbox.discard(delivery.id);
+    if (status === "duplicate") await env.store.inbox.discard({ ...delivery.id, ...sameFact });
   }
   return due.length;
 }

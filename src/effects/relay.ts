@@ -6,9 +6,10 @@
  */
 import { NeverTwiceError, errorText } from "../base/errors.ts";
 import { type Runtime, pause, startTimer, systemRuntime } from "../base/runtime.ts";
-import type { OutboxId, OutboxRecord } from "../ledger/events.ts";
+import type { Discard, OutboxId, OutboxRecord } from "../ledger/events.ts";
 import type { EffectStore } from "../ledger/transaction.ts";
 import type { CloudEventJson } from "./cloud-event.ts";
+import { checkedDiscard } from "./discard.ts";
 
 /** What a target needs to know beside the event. */
 export interface PublishContext {
@@ -62,11 +63,15 @@ export interface Relay {
   work(options: RelayWorkOptions): Promise<void>;
   /** Lets `work` look at once: call it after a transaction that emitted has committed. */
   wake(): void;
-  /** Lets a dead letter be published again. Undefined: it is not dead. */
+  /** Lets a dead letter be published again. Undefined: it is not dead, or was given up. */
   redrive(id: OutboxId): Promise<OutboxRecord | undefined>;
-  /** Deletes a dead letter. Undefined: it is not dead. */
-  discard(id: OutboxId): Promise<OutboxRecord | undefined>;
-  /** Forgets published events past their retention; returns how many. */
+  /**
+   * Gives a dead letter up for good; it is kept until it is purged. Undefined: it is not dead.
+   *
+   * @throws {NeverTwiceError} CONFIGURATION_INVALID for a blank name or reason.
+   */
+  discard(id: OutboxId, discard: Discard): Promise<OutboxRecord | undefined>;
+  /** Forgets events past their retention that were published or given up; returns how many. */
   purge(options?: { readonly limit?: number }): Promise<number>;
 }
 
@@ -101,7 +106,8 @@ export function createRelay(options: RelayOptions): Relay {
       sleepers.forEach((sleeper) => sleeper.abort());
       return record;
     },
-    discard: (id) => outbox.discard(id),
+    discard: async ({ tenant, id }, discard) =>
+      outbox.discard({ tenant, id, ...checkedDiscard(discard) }),
     purge: ({ limit = 1000 } = {}) => outbox.purge({ limit }),
   };
 }

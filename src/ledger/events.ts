@@ -25,6 +25,8 @@ export interface InboxRecord extends InboxId {
   readonly fact: string | null;
   /** JSON of the event, kept until it is handled. */
   readonly event: string | null;
+  /** JSON of a message that is no event, see {@link InboxRejectParams}; null for events. */
+  readonly raw: string | null;
   readonly status: InboxStatus;
   /** Of the delivery that handled it. */
   readonly receipt: string;
@@ -33,6 +35,9 @@ export interface InboxRecord extends InboxId {
   readonly receivedAtMs: number;
   readonly dueAtMs: number;
   readonly settledAtMs: number | null;
+  /** Who gave it up, and why. */
+  readonly discardedBy: string | null;
+  readonly discardReason: string | null;
   readonly readAtMs: number;
 }
 
@@ -55,10 +60,27 @@ export interface InboxFailParams extends InboxId {
   readonly retentionMs: number;
 }
 
+/** A message that is no event: it is kept as a dead letter, and can only be looked at and given up. */
+export interface InboxRejectParams extends InboxId {
+  /** JSON of what is kept of the message. */
+  readonly raw: string;
+  /** Why it is no event. */
+  readonly error: string;
+  readonly retentionMs: number;
+}
+
+/** Who gives an event up, and why. */
+export interface Discard {
+  readonly by: string;
+  readonly reason: string;
+}
+
 export interface InboxListParams {
   readonly tenant: string | null;
   readonly consumer: string | null;
   readonly status: InboxStatus | null;
+  readonly subject?: string | null;
+  readonly id?: string | null;
   readonly beforeReceivedAtMs: number | null;
   readonly limit: number;
 }
@@ -71,6 +93,8 @@ export interface InboxWriter {
 
 export interface Inbox extends InboxWriter {
   fail(params: InboxFailParams): Promise<InboxRecord | undefined>;
+  /** Keeps what is no event as a dead letter. */
+  reject(params: InboxRejectParams): Promise<InboxRecord>;
   /** By id, else by fact. */
   read(params: InboxId & { readonly fact: string | null }): Promise<InboxRecord | undefined>;
   /** PENDING events of a consumer whose time has come, oldest first. */
@@ -80,10 +104,10 @@ export interface Inbox extends InboxWriter {
   }): Promise<readonly InboxRecord[]>;
   /** Newest first. */
   list(params: InboxListParams): Promise<readonly InboxRecord[]>;
-  /** DEAD to PENDING. */
+  /** DEAD to PENDING, but for what is no event. */
   redrive(id: InboxId): Promise<InboxRecord | undefined>;
   /** PENDING or DEAD to DONE, unhandled. */
-  discard(id: InboxId): Promise<InboxRecord | undefined>;
+  discard(params: InboxId & Discard): Promise<InboxRecord | undefined>;
   purge(params: { readonly limit: number }): Promise<number>;
 }
 
@@ -111,6 +135,9 @@ export interface OutboxRecord extends OutboxId {
   readonly createdAtMs: number;
   readonly dueAtMs: number;
   readonly settledAtMs: number | null;
+  /** Who gave it up, and why. */
+  readonly discardedBy: string | null;
+  readonly discardReason: string | null;
   readonly readAtMs: number;
 }
 
@@ -136,6 +163,8 @@ export interface OutboxFailParams extends OutboxFence {
 export interface OutboxListParams {
   readonly tenant: string | null;
   readonly status: OutboxStatus | null;
+  readonly subject?: string | null;
+  readonly id?: string | null;
   readonly beforePosition: number | null;
   readonly limit: number;
 }
@@ -158,9 +187,9 @@ export interface Outbox extends OutboxWriter {
   nextDueInMs(): Promise<number | undefined>;
   /** Newest first. */
   list(params: OutboxListParams): Promise<readonly OutboxRecord[]>;
-  /** DEAD to PENDING. */
+  /** DEAD to PENDING, unless it was given up. */
   redrive(id: OutboxId): Promise<OutboxRecord | undefined>;
-  /** Deletes a DEAD event. */
-  discard(id: OutboxId): Promise<OutboxRecord | undefined>;
+  /** A DEAD event stays DEAD, and can't be redriven any more. */
+  discard(params: OutboxId & Discard): Promise<OutboxRecord | undefined>;
   purge(params: { readonly limit: number }): Promise<number>;
 }

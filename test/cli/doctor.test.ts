@@ -35,7 +35,7 @@ describeStores("doctor and purge", (suite) => {
     expect(fresh.document).toMatchObject({
       ok: true,
       schemaError: null,
-      inspection: { dialect: suite.kind, schemaVersion: 3, unsafe: [] },
+      inspection: { dialect: suite.kind, schemaVersion: 4, unsafe: [] },
       purgeable: 0,
     });
     expect(new Set(fresh.document.findings.map(({ severity }) => severity))).toEqual(

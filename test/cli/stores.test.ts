@@ -121,8 +121,8 @@ it("migrate makes a file or a schema once, and --print gives a DBA the SQL that 
   ]);
   expect(first.document).toEqual({
     store: made,
-    applied: ["0001-ledger", "0002-effects", "0003-late-looks"],
-    schemaVersion: 3,
+    applied: ["0001-ledger", "0002-effects", "0003-late-looks", "0004-dead-letters"],
+    schemaVersion: 4,
   });
   const database = new Database(printed);
   database.exec(sql.stdout);
@@ -133,9 +133,9 @@ it("migrate makes a file or a schema once, and --print gives a DBA the SQL that 
     runJson(["migrate", "--store", printed]),
     runJson(["migrate", "--print", "--store", made]),
   ]);
-  expect(again.stdout.replaceAll("\n", " ")).toContain("has schema 3 already");
+  expect(again.stdout.replaceAll("\n", " ")).toContain("has schema 4 already");
   expect(after.document).toMatchObject({ applied: [] });
-  expect(doctor.document).toEqual({ sql: "-- Nothing is missing: the schema is at 3." });
+  expect(doctor.document).toEqual({ sql: "-- Nothing is missing: the schema is at 4." });
 });
 
 function schemaOfFile(database: Database.Database): unknown[] {
@@ -158,7 +158,7 @@ it.skipIf(inject("postgresUrl") === null)("migrate does the same on PostgreSQL",
     ]);
     expect(made.document).toMatchObject({
       schema: "nevertwice",
-      applied: ["0001-ledger", "0002-effects", "0003-late-looks"],
+      applied: ["0001-ledger", "0002-effects", "0003-late-looks", "0004-dead-letters"],
     });
     await client.query((printed.document as { sql: string }).sql);
     const described = async (schema: string): Promise<unknown[]> => {

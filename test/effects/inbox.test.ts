@@ -28,6 +28,8 @@ const paid: Delivery = {
   data: { amountMinor: 48_000 },
 };
 
+const byAnn = { by: "Ann Lee", reason: " paid by hand " };
+
 async function setUp(suite: StoreSuite) {
   const clock = new TestClock();
   const opened = await suite.open({ clock });
@@ -143,11 +145,21 @@ describeStores("the inbox", (suite) => {
     expect(await inbox.retryDue({ consumer: "bookkeeping", handler: watching })).toBe(1);
     expect(seen).toEqual([{ amountMinor: 48_000 }]);
     expect(await bookings(opened)).toEqual(["8812 paid"]);
-    expect(await inbox.discard(paid)).toBeUndefined();
+    expect(await inbox.discard(paid, byAnn)).toBeUndefined();
 
     const second = { ...paid, id: "evt-2" };
     for (let n = 0; n < 3; n += 1) await inbox.receive(second, breaking(opened));
-    expect(await inbox.discard(second)).toMatchObject({ status: "DONE", event: null });
+    expect(await codeOf(inbox.discard(second, { by: "Ann Lee", reason: " " }))).toBe(
+      "CONFIGURATION_INVALID",
+    );
+    expect(await inbox.discard(second, byAnn)).toMatchObject({
+      status: "DONE",
+      event: null,
+      error: "the ledger is closed",
+      discardedBy: "Ann Lee",
+      discardReason: "paid by hand",
+    });
+    expect(await inbox.discard(second, byAnn)).toBeUndefined();
     expect((await inbox.receive(second, handler)).status).toBe("duplicate");
     expect(await bookings(opened)).toEqual(["8812 paid"]);
     expect((await row())?.status).toBe("DONE");
@@ -197,6 +209,41 @@ describeStores("the inbox", (suite) => {
     const all = { tenant: null, consumer: null, status: null, beforeReceivedAtMs: null };
     expect(await opened.store.inbox.list({ ...all, limit: 10 })).toEqual([]);
     expect(() => createInbox({ store: opened.store, poisonAfter: 0 })).toThrow("poisonAfter");
+  });
+
+  it("a message that is no event is one dead letter, looked at and given up but never handled", async () => {
+    const { clock, opened, inbox, handler } = await setUp(suite);
+    const small = createInbox({ store: opened.store, maxRejectedBytes: 8 });
+    const message = {
+      tenant: undefined,
+      consumer: "bookkeeping",
+      source: "queue",
+      body: Buffer.from("\0 hello world"),
+      properties: { routingKey: "x".repeat(300) },
+      error: new Error("no JSON: \0"),
+    };
+    const first = await small.reject(message);
+    expect(first).toMatchObject({ status: "DEAD", tenant: "(no tenant)", error: "no JSON: " });
+    expect(await small.reject({ ...message, tenant: " bad " })).toMatchObject({
+      id: first.id,
+      attempts: 2,
+    });
+    expect(JSON.parse(first.raw ?? "")).toEqual({
+      bytes: 13,
+      cut: true,
+      encoding: "utf8",
+      body: "\0 hello ",
+      properties: { routingKey: "x".repeat(256) },
+    });
+    const binary = await inbox.reject({ ...message, tenant: "acme", body: Buffer.from([255, 0]) });
+    expect(JSON.parse(binary.raw ?? "")).toMatchObject({ encoding: "base64", body: "/wA=" });
+    expect(await inbox.redrive(first)).toBeUndefined();
+    clock.advance(1_000_000);
+    expect(await inbox.retryDue({ consumer: "bookkeeping", handler })).toBe(0);
+    expect(await inbox.discard(first, byAnn)).toMatchObject({ status: "DONE", raw: null });
+    // What comes again after all is not swallowed.
+    expect(await small.reject(message)).toMatchObject({ status: "DEAD", discardedBy: null });
+    expect(await bookings(opened)).toEqual([]);
   });
 
   it("state change, outgoing event and started run commit with the event, or none does", async () => {

@@ -93,7 +93,7 @@ describeStores("the relay", (suite) => {
     expect(new Set(published).size).toBe(30);
   });
 
-  it("an event that nobody confirms is dead after its limit, and can be redriven or deleted", async () => {
+  it("an event that nobody confirms is dead after its limit, and can be redriven or given up", async () => {
     const { clock, opened, published } = await setUp(suite);
     await write(opened, "e1");
     await write(opened, "e2");
@@ -114,12 +114,23 @@ describeStores("the relay", (suite) => {
     broken = false;
     expect(await relay.publishOnce()).toBe(0);
     expect(await relay.redrive({ tenant: "acme", id: "e1" })).toMatchObject({ status: "PENDING" });
-    expect(await relay.discard({ tenant: "acme", id: "e2" })).toMatchObject({ status: "DEAD" });
+    const discard = { by: "Ann Lee", reason: "told by phone" };
+    expect(await relay.discard({ tenant: "acme", id: "e2" }, discard)).toMatchObject({
+      status: "DEAD",
+      discardedBy: "Ann Lee",
+      discardReason: "told by phone",
+    });
+    expect(await relay.discard({ tenant: "acme", id: "e2" }, discard)).toBeUndefined();
+    expect(await relay.redrive({ tenant: "acme", id: "e2" })).toBeUndefined();
+    // Its id stays taken: what was given up doesn't come back under it.
+    await write(opened, "e2");
     expect(await relay.publishOnce()).toBe(1);
     expect(published).toEqual(["e1"]);
-    expect(await statuses(opened)).toEqual(["e1 PUBLISHED"]);
+    expect(await statuses(opened)).toEqual(["e1 PUBLISHED", "e2 DEAD"]);
     expect(await relay.redrive({ tenant: "acme", id: "e1" })).toBeUndefined();
-    expect(await relay.discard({ tenant: "acme", id: "e1" })).toBeUndefined();
+    expect(await relay.discard({ tenant: "acme", id: "e1" }, discard)).toBeUndefined();
+    clock.advance(46 * 86_400_000);
+    expect(await relay.purge()).toBe(2);
   });
 
   it("a relay that ends between publishing and marking costs a second delivery with the same id", async () => {

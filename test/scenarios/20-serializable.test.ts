@@ -99,6 +99,7 @@ describe.skipIf(serverUrl === null)("with SERIALIZABLE as the role's default iso
       "0001-ledger",
       "0002-effects",
       "0003-late-looks",
+      "0004-dead-letters",
     ]);
   });
 

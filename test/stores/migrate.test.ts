@@ -26,7 +26,12 @@ for (const kind of storeKinds) {
         const workers = await startWorkers<StoreCommands>("worker-store.ts", 8);
         await Promise.all(workers.map((worker) => worker.call("open", { place })));
         const applied = await Promise.all(workers.map((worker) => worker.call("migrate")));
-        expect(applied.flat()).toEqual(["0001-ledger", "0002-effects", "0003-late-looks"]);
+        expect(applied.flat()).toEqual([
+          "0001-ledger",
+          "0002-effects",
+          "0003-late-looks",
+          "0004-dead-letters",
+        ]);
         const reports = await Promise.all(
           workers.map((worker) => worker.call("claim", { keys: ["k"], copies: 1, together: 1 })),
         );
@@ -45,10 +50,10 @@ for (const kind of storeKinds) {
         expect(await store.inspect()).toMatchObject({ schemaVersion: 0, breakingVersion: 0 });
 
         expect(await store.migrate()).toEqual({
-          applied: ["0001-ledger", "0002-effects", "0003-late-looks"],
-          schemaVersion: 3,
+          applied: ["0001-ledger", "0002-effects", "0003-late-looks", "0004-dead-letters"],
+          schemaVersion: 4,
         });
-        expect(await store.migrate()).toEqual({ applied: [], schemaVersion: 3 });
+        expect(await store.migrate()).toEqual({ applied: [], schemaVersion: 4 });
         expect((await store.claim(claimParams("k"))).status).toBe("IN_PROGRESS");
         await expect(createGuard({ store })).resolves.toBeDefined();
       });
@@ -71,6 +76,7 @@ for (const kind of storeKinds) {
           "0001-ledger",
           "0002-effects",
           "0003-late-looks",
+          "0004-dead-letters",
         ]);
       });
     },
@@ -89,7 +95,7 @@ describeStores("a schema that is newer than the program", (suite) => {
     const store = await addMigration(true);
     await expect(createGuard({ store })).rejects.toMatchObject({
       code: "SCHEMA_TOO_NEW",
-      details: { schemaVersion: 9999, programVersion: 3 },
+      details: { schemaVersion: 9999, programVersion: 4 },
     });
   });
 

@@ -173,6 +173,7 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
         "0001-ledger",
         "0002-effects",
         "0003-late-looks",
+        "0004-dead-letters",
       ]);
       const params = claimParams("k");
       expect((await store.claim(params)).acquisitionId).toBe(params.acquisitionId);

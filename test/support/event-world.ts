@@ -3,7 +3,13 @@
  * store, and a table of bookings that tells how often an event had its effect.
  */
 import { onTestFinished } from "vitest";
-import { type EventHandler, type EventInbox, createInbox, emit } from "../../src/index.ts";
+import {
+  type EventHandler,
+  type EventInbox,
+  type InboxRecord,
+  createInbox,
+  emit,
+} from "../../src/index.ts";
 import { book, createBookings } from "./bookings.ts";
 import type { OpenStore, StoreSuite } from "./stores.ts";
 
@@ -61,4 +67,15 @@ export async function createEventWorld(
 /** A name that no other test uses. */
 export function uniqueName(prefix: string): string {
   return `${prefix}-${Math.random().toString(36).slice(2, 12)}`;
+}
+
+/** The dead letters of the inbox. */
+export function deadLetters({ opened }: EventWorld): Promise<readonly InboxRecord[]> {
+  const any = { tenant: null, consumer: null, beforeReceivedAtMs: null };
+  return opened.store.inbox.list({ ...any, status: "DEAD", limit: 100 });
+}
+
+/** A CloudEvent as a producer that isn't ours writes it. */
+export function eventOf(id: string, data: string): string {
+  return JSON.stringify({ specversion: "1.0", id, source: "shop", type: "order.paid", data });
 }

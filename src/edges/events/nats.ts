@@ -9,15 +9,17 @@
 import type { Consumer, JetStreamClient, JsMsg } from "@nats-io/jetstream";
 import { headers as createHeaders } from "@nats-io/transport-node";
 import { canonicalJson, sha256Hex } from "../../base/canonical-json.ts";
-import { errorText, isNeverTwiceError } from "../../base/errors.ts";
+import { errorText } from "../../base/errors.ts";
 import { pause, systemRuntime } from "../../base/runtime.ts";
 import type { CloudEventJson } from "../../effects/cloud-event.ts";
 import type { Publish, PublishContext } from "../../effects/relay.ts";
 import {
+  type BrokerMessage,
   type ConsumerOptions,
   cloudEventType,
   receiveMessage,
   tenantHeader,
+  toldProperties,
 } from "./shared/envelope.ts";
 
 /** Options of {@link natsTarget}. */
@@ -59,8 +61,8 @@ export interface NatsConsumerOptions<Driver> extends ConsumerOptions<Driver> {
 
 /**
  * Receives messages until the signal aborts, and then ends those under way. A message is
- * acknowledged after the commit; a failed one comes back after its pause. What is no event is
- * terminated, with an advisory of the server.
+ * acknowledged after the commit; a failed one comes back after its pause. What is no event becomes a
+ * dead letter of the inbox, and is acknowledged.
  */
 export async function consumeNats<Driver>(options: NatsConsumerOptions<Driver>): Promise<void> {
   const { jetstreamConsumer, prefetch = 10, signal } = options;
@@ -90,9 +92,7 @@ async function takeMessage<Driver>(
   message: JsMsg,
 ): Promise<void> {
   try {
-    const tenant = message.headers?.get(tenantHeader);
-    const given = tenant === undefined || tenant === "" ? undefined : tenant;
-    const received = await receiveMessage(options, message.string(), given);
+    const received = await receiveMessage(options, brokerMessage(message));
     if (received.status !== "will-retry") {
       message.ack();
       return;
@@ -101,9 +101,24 @@ async function takeMessage<Driver>(
     message.nak(received.retryAfterMs);
   } catch (error) {
     options.onWarning?.(`message ${message.seq} was not received: ${errorText(error)}`);
-    const useless = isNeverTwiceError(error) && error.entry.sameCall === "useless";
-    // Without a reason: servers before 2.11 don't know them.
-    if (useless) message.term();
-    else message.nak(1000);
+    message.nak(1000);
   }
+}
+
+function brokerMessage({ headers, subject, data, info, seq }: JsMsg): BrokerMessage {
+  // An absent header reads as "".
+  const header = (name: string): string => headers?.get(name) ?? "";
+  const tenant = header(tenantHeader);
+  return {
+    tenant: tenant === "" ? undefined : tenant,
+    source: `nats:${info.stream}`,
+    body: data,
+    properties: toldProperties({
+      subject,
+      sequence: seq,
+      messageId: header("Nats-Msg-Id"),
+      contentType: header("content-type"),
+      [tenantHeader]: tenant,
+    }),
+  };
 }

@@ -5,15 +5,17 @@
  * @module
  */
 import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from "amqplib";
-import { errorText, isNeverTwiceError } from "../../base/errors.ts";
+import { errorText } from "../../base/errors.ts";
 import { pause, systemRuntime } from "../../base/runtime.ts";
 import type { CloudEventJson } from "../../effects/cloud-event.ts";
 import type { Publish, PublishContext } from "../../effects/relay.ts";
 import {
+  type BrokerMessage,
   type ConsumerOptions,
   cloudEventType,
   receiveMessage,
   tenantHeader,
+  toldProperties,
 } from "./shared/envelope.ts";
 
 /** Opens a connection: `() => amqp.connect(url)`. Called again after one is lost. */
@@ -92,7 +94,7 @@ export function rabbitMqTarget(options: RabbitMqTargetOptions): RabbitMqTarget {
 /** Options of {@link consumeRabbitMq}. */
 export interface RabbitMqConsumerOptions<Driver> extends ConsumerOptions<Driver> {
   readonly connect: Connect;
-  /** It must exist, and should have a dead-letter exchange for messages that are no events. */
+  /** It must exist. */
   readonly queue: string;
   /** How many messages at once. Default 10. */
   readonly prefetch?: number;
@@ -101,8 +103,8 @@ export interface RabbitMqConsumerOptions<Driver> extends ConsumerOptions<Driver>
 /**
  * Receives messages until the signal aborts, and then ends those under way. A message is
  * acknowledged after the commit. A failed one goes back to the queue after its pause, so a message
- * that waits takes a place of `prefetch`. What is no event is rejected: to the dead-letter exchange,
- * or away. Connects again when the connection is lost.
+ * that waits takes a place of `prefetch`. What is no event becomes a dead letter of the inbox, and is
+ * acknowledged. Connects again when the connection is lost.
  */
 export async function consumeRabbitMq<Driver>(
   options: RabbitMqConsumerOptions<Driver>,
@@ -176,24 +178,41 @@ async function takeMessage<Driver>(
       options.onWarning?.(`a message could not be answered: ${errorText(error)}`);
     }
   };
-  const { messageId, headers } = message.properties;
+  const name = String(message.properties.messageId);
   try {
-    const tenant: unknown = headers?.[tenantHeader];
-    const text = message.content.toString("utf8");
-    const received = await receiveMessage(
-      options,
-      text,
-      typeof tenant === "string" ? tenant : undefined,
-    );
+    const received = await receiveMessage(options, brokerMessage(options.queue, message));
     if (received.status !== "will-retry") return answer(() => channel.ack(message));
-    options.onWarning?.(`event ${String(messageId)} was not handled: ${received.error}`);
+    options.onWarning?.(`event ${name} was not handled: ${received.error}`);
     // RabbitMQ gives a message back at once; the pause is ours.
     await pause(systemRuntime, received.retryAfterMs, options.signal);
-    answer(() => channel.nack(message, false, true));
   } catch (error) {
-    options.onWarning?.(`event ${String(messageId)} was not received: ${errorText(error)}`);
-    const useless = isNeverTwiceError(error) && error.entry.sameCall === "useless";
-    if (!useless) await pause(systemRuntime, 1000, options.signal);
-    answer(() => channel.nack(message, false, !useless));
+    options.onWarning?.(`event ${name} was not received: ${errorText(error)}`);
+    await pause(systemRuntime, 1000, options.signal);
   }
+  answer(() => channel.nack(message, false, true));
+}
+
+function brokerMessage(
+  queue: string,
+  { content, fields, properties }: ConsumeMessage,
+): BrokerMessage {
+  const { messageId, type, appId, contentType, contentEncoding, timestamp } = properties;
+  const tenant: unknown = properties.headers?.[tenantHeader];
+  const told: Record<string, unknown> = {
+    exchange: fields.exchange,
+    routingKey: fields.routingKey,
+    messageId,
+    type,
+    appId,
+    contentType,
+    contentEncoding,
+    timestamp,
+    [tenantHeader]: tenant,
+  };
+  return {
+    tenant: typeof tenant === "string" ? tenant : undefined,
+    source: `rabbitmq:${queue}`,
+    body: content,
+    properties: toldProperties(told),
+  };
 }

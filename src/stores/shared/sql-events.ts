@@ -25,11 +25,16 @@ export function inboxOver(statements: SqlStatements): Inbox {
   return {
     receive: (params) => one("inbox-receive", params),
     fail: (params) => one("inbox-fail", params),
+    reject: async (params) => {
+      const record = await one("inbox-reject", params);
+      assert(record !== undefined, "a rejected message always has a row");
+      return record;
+    },
     read: (params) => one("inbox-read", params),
     due: (params) => many("inbox-due", params),
-    list: (params) => many("inbox-list", params),
+    list: (params) => many("inbox-list", { subject: null, id: null, ...params }),
     redrive: (id) => one("inbox-redrive", id),
-    discard: (id) => one("inbox-discard", id),
+    discard: (params) => one("inbox-discard", params),
     purge: async (params) => (await statements.run("inbox-purge", toSqlParams(params))).length,
   };
 }
@@ -51,9 +56,9 @@ export function outboxOver(statements: SqlStatements): Outbox {
     publish: (fence) => one("outbox-publish", fence),
     fail: (params) => one("outbox-fail", params),
     nextDueInMs: async () => waitMsOf(await statements.run("outbox-next", {})),
-    list: (params) => many("outbox-list", params),
+    list: (params) => many("outbox-list", { subject: null, id: null, ...params }),
     redrive: (id) => one("outbox-redrive", id),
-    discard: (id) => one("outbox-discard", id),
+    discard: (params) => one("outbox-discard", params),
     purge: async (params) => (await statements.run("outbox-purge", toSqlParams(params))).length,
   };
 }
@@ -73,6 +78,7 @@ function toInboxRecord(row: SqlRow): InboxRecord {
     subject: textOrNull(row["subject"]),
     fact: textOrNull(row["fact"]),
     event: textOrNull(row["event"]),
+    raw: textOrNull(row["raw"]),
     status: text(row["status"]) as InboxStatus,
     receipt: text(row["receipt"]),
     attempts: count(row["attempts"]),
@@ -80,6 +86,8 @@ function toInboxRecord(row: SqlRow): InboxRecord {
     receivedAtMs: count(row["received_at_ms"]),
     dueAtMs: count(row["due_at_ms"]),
     settledAtMs: countOrNull(row["settled_at_ms"]),
+    discardedBy: textOrNull(row["discarded_by"]),
+    discardReason: textOrNull(row["discard_reason"]),
     readAtMs: count(row["read_at_ms"]),
   };
 }
@@ -99,6 +107,8 @@ function toOutboxRecord(row: SqlRow): OutboxRecord {
     createdAtMs: count(row["created_at_ms"]),
     dueAtMs: count(row["due_at_ms"]),
     settledAtMs: countOrNull(row["settled_at_ms"]),
+    discardedBy: textOrNull(row["discarded_by"]),
+    discardReason: textOrNull(row["discard_reason"]),
     readAtMs: count(row["read_at_ms"]),
   };
 }

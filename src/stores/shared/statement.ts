@@ -27,6 +27,7 @@ export type StatementName =
   | "inbox-read"
   | "inbox-receive"
   | "inbox-redrive"
+  | "inbox-reject"
   | "list"
   | "look-claim"
   | "look-find"

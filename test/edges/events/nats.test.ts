@@ -6,10 +6,16 @@ import { AckPolicy, type Consumer, jetstream, jetstreamManager } from "@nats-io/
 import { connect } from "@nats-io/transport-node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { consumeNats, natsTarget } from "../../../src/edges/events/nats.ts";
-import { createRelay } from "../../../src/index.ts";
+import { type KeptMessage, createRelay, noTenant } from "../../../src/index.ts";
 import { bookings } from "../../support/bookings.ts";
 import { brokerIsThere, natsUrl } from "../../support/brokers.ts";
-import { type EventWorld, createEventWorld, uniqueName } from "../../support/event-world.ts";
+import {
+  type EventWorld,
+  createEventWorld,
+  deadLetters,
+  eventOf,
+  uniqueName,
+} from "../../support/event-world.ts";
 import { type StoreSuite, describeStores } from "../../support/stores.ts";
 
 async function setUp(suite: StoreSuite, options: { failures?: number } = {}) {
@@ -98,15 +104,28 @@ describe.skipIf(!(await brokerIsThere("NATS", natsUrl)))("with NATS JetStream", 
       await expect.poll(() => bookings(world.opened)).toEqual(["e2"]);
     });
 
-    it("what is no event is terminated, and the next one is handled", async () => {
+    it("what is no event is stored as a dead letter before it is acknowledged", async () => {
       const { world, js, stream, jetstreamConsumer, relay, open } = await setUp(suite);
       await js.publish(`${stream}.x`, "hello");
+      await js.publish(`${stream}.x`, new Uint8Array([0xff, 0x00]));
+      await js.publish(`${stream}.x`, eventOf("e-no-tenant", "x"));
       await world.write("e1");
       await relay.publishOnce();
       consume(world, jetstreamConsumer);
       await expect.poll(() => bookings(world.opened)).toEqual(["e1"]);
       await expect.poll(open).toBe(0);
-      expect(world.warnings.join()).toContain("was not received");
+      const rows = await deadLetters(world);
+      const places = rows.map(({ tenant, source }) => `${tenant} ${source}`);
+      expect(places).toEqual(Array<string>(3).fill(`${noTenant} nats:${stream}`));
+      const kept = rows.map(({ raw }) => JSON.parse(raw ?? "") as KeptMessage);
+      expect(kept.map(({ body }) => body).toSorted()).toEqual([
+        "/wA=",
+        "hello",
+        eventOf("e-no-tenant", "x"),
+      ]);
+      const hello = kept.find(({ body }) => body === "hello");
+      expect(hello?.properties).toEqual({ subject: `${stream}.x`, sequence: "1" });
+      expect(world.warnings.join()).toContain("is a dead letter");
     });
 
     it("a message that no stream takes is not published", async () => {

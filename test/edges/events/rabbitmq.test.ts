@@ -5,10 +5,16 @@
 import amqp from "amqplib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { consumeRabbitMq, rabbitMqTarget } from "../../../src/edges/events/rabbitmq.ts";
-import { createRelay } from "../../../src/index.ts";
+import { type EventInbox, NeverTwiceError, createRelay, noTenant } from "../../../src/index.ts";
 import { bookings } from "../../support/bookings.ts";
 import { brokerIsThere, rabbitMqUrl } from "../../support/brokers.ts";
-import { type EventWorld, createEventWorld, uniqueName } from "../../support/event-world.ts";
+import {
+  type EventWorld,
+  createEventWorld,
+  deadLetters,
+  eventOf,
+  uniqueName,
+} from "../../support/event-world.ts";
 import { type StoreSuite, describeStores } from "../../support/stores.ts";
 
 const connect = () => amqp.connect(rabbitMqUrl);
@@ -96,18 +102,69 @@ describe.skipIf(!(await brokerIsThere("RabbitMQ", rabbitMqUrl)))("with RabbitMQ"
       expect(await bookings(world.opened)).toEqual(["e1"]);
     });
 
-    it("what is no event goes to the dead-letter exchange, and the next one is handled", async () => {
+    it("what is no event is stored as a dead letter before it is acknowledged", async () => {
       const { world, channel, queue, dead, relay, left } = await setUp(suite);
-      channel.sendToQueue(queue, Buffer.from("hello"), {
-        headers: { "nevertwice-tenant": "acme" },
-      });
-      channel.sendToQueue(queue, Buffer.from('{"specversion":"1.0","type":"x","source":"y"}'));
+      const send = (body: string | Buffer, tenant?: string): void => {
+        const headers = { authorization: "secret", ...(tenant && { "nevertwice-tenant": tenant }) };
+        channel.sendToQueue(queue, Buffer.from(body), { headers, type: "order.paid" });
+      };
+      send("hello", "acme");
+      send("hello", "acme");
+      send('{"specversion":"1.0","type":"x","source":"y"}', "acme");
+      send(Buffer.from([0xff, 0xfe, 0x00]), "acme");
+      send(eventOf("e-large", "x".repeat(1024 * 1024)), "acme");
+      send(eventOf("e-nul", "\0"), "acme");
+      send(eventOf("e-no-tenant", "x"));
+      send(eventOf("e-bad-tenant", "x"), " ");
       await world.write("e1");
       await relay.publishOnce();
       consume(world, queue);
-      await expect.poll(() => left(dead)).toBe(2);
       await expect.poll(() => bookings(world.opened)).toEqual(["e1"]);
-      expect(world.warnings.join()).toContain("no CloudEvent");
+      await expect.poll(() => deadLetters(world)).toHaveLength(7);
+      await expect.poll(() => left()).toBe(0);
+      expect(await left(dead)).toBe(0);
+      const rows = await deadLetters(world);
+      const told = rows.map(({ error }) => `${error}`.replace(/ has \d+ bytes.*/, "")).toSorted();
+      expect(told).toEqual([
+        expect.stringContaining("The event can't be written: $.data is text with a NUL"),
+        "The event e-large",
+        expect.stringContaining("tenant is blank"),
+        expect.stringContaining("Unexpected token"),
+        expect.stringContaining("it has no id"),
+        "The message is no UTF-8.",
+        expect.stringContaining("names no tenant"),
+      ]);
+      const hello = rows.find(({ attempts }) => attempts === 2);
+      expect(hello).toMatchObject({ tenant: "acme", source: `rabbitmq:${queue}`, event: null });
+      expect(JSON.parse(hello?.raw ?? "")).toEqual({
+        bytes: 5,
+        cut: false,
+        encoding: "utf8",
+        body: "hello",
+        properties: { routingKey: queue, type: "order.paid", "nevertwice-tenant": "acme" },
+      });
+      expect(rows.every(({ raw }) => !raw?.includes("secret"))).toBe(true);
+      const tenants = rows.map(({ tenant }) => tenant).filter((tenant) => tenant !== "acme");
+      expect(tenants).toEqual([noTenant, noTenant]);
+    });
+
+    it("what is no event stays in the queue while the store is away", async () => {
+      const { world, channel, queue, dead, left } = await setUp(suite);
+      channel.sendToQueue(queue, Buffer.from("hello"));
+      let away = true;
+      const inbox: EventInbox = {
+        ...world.inbox,
+        reject: async (message) => {
+          if (away) throw new NeverTwiceError("STORE_UNAVAILABLE", "The store is away.");
+          return world.inbox.reject(message);
+        },
+      };
+      consume({ ...world, inbox }, queue);
+      await expect.poll(() => world.warnings.join()).toContain("was not received");
+      expect(await deadLetters(world)).toEqual([]);
+      away = false;
+      await expect.poll(() => deadLetters(world), { timeout: 5000 }).toHaveLength(1);
+      expect([await left(), await left(dead)]).toEqual([0, 0]);
     });
 
     it("a message that no queue takes is not published", async () => {

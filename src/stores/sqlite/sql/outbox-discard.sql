@@ -1,6 +1,7 @@
--- Gives a dead letter up for good and returns its row.
--- No row: it is not dead.
--- Params: tenant, id
-delete from nevertwice_outbox
-where tenant = :tenant and id = :id and status = 'DEAD'
+-- Gives a dead letter up for good and returns its row; its id stays taken until it is purged.
+-- No row: it is not dead, or was given up already.
+-- Params: tenant, id, by, reason
+update nevertwice_outbox as o set
+  settled_at_ms = :now, discarded_by = :by, discard_reason = :reason
+where o.tenant = :tenant and o.id = :id and o.status = 'DEAD' and o.discarded_by is null
 returning *, :now as read_at_ms
