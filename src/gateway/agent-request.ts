@@ -8,6 +8,9 @@ import type { Progress } from "../edges/mcp/call-extras.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** Rejects when there is no answer within the span, or within the SDK's 60 s. */
+export type Ask = (method: string, params: Members, withinMs?: number) => Promise<Members>;
+
 /** See the module. */
 export interface AgentRequest {
   readonly method: string;
@@ -15,11 +18,13 @@ export interface AgentRequest {
   readonly params: Members;
   readonly facts: RequestFacts;
   readonly clientCapabilities: Members;
+  /** What the client calls itself; a claim of its own. */
+  readonly clientName: string;
   /** Aborts when the client cancels or goes away. Only forwarded for what has no effect. */
   readonly signal: AbortSignal;
   readonly onProgress: ((progress: Progress) => void) | undefined;
   readonly inputResponses: Members | undefined;
   readonly requestState: unknown;
   /** Asks the agent's client something, in the older era; undefined in the newer one. */
-  readonly ask: ((method: string, params: Members) => Promise<Members>) | undefined;
+  readonly ask: Ask | undefined;
 }

@@ -6,6 +6,7 @@
  */
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type JSONRPCRequest,
   type McpRequestContext,
   ProtocolError,
@@ -16,8 +17,9 @@ import {
   type StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import { AgentError } from "./agent-error.ts";
-import type { AgentRequest } from "./agent-request.ts";
+import type { AgentRequest, Ask } from "./agent-request.ts";
 import type { Gateway } from "./gateway.ts";
+import { reviewRound } from "./review-dialogue.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -54,7 +56,7 @@ async function handle(gateway: Gateway, request: AgentRequest): Promise<Members>
   if (method === "tools/list") return gateway.listTools();
   const ask = (next: AgentRequest): Promise<Members | undefined> =>
     method === "tools/call" ? gateway.callTool(next) : gateway.forwarder.handle(next);
-  const result = await inRounds(request, ask);
+  const result = await inRounds(request, gateway.config.review.withinMs, ask);
   if (result === undefined) throw new AgentError(-32601, "Method not found");
   return result;
 }
@@ -65,6 +67,7 @@ async function handle(gateway: Gateway, request: AgentRequest): Promise<Members>
  */
 async function inRounds(
   request: AgentRequest,
+  reviewWithinMs: number,
   run: (request: AgentRequest) => Promise<Members | undefined>,
 ): Promise<Members | undefined> {
   let next = request;
@@ -75,11 +78,23 @@ async function inRounds(
     const questions = (result["inputRequests"] ?? {}) as Readonly<Record<string, Question>>;
     const inputResponses: Record<string, unknown> = {};
     for (const [name, question] of Object.entries(questions)) {
-      inputResponses[name] = await ask(question.method, question.params ?? {});
+      inputResponses[name] =
+        name === reviewRound
+          ? await askReviewer(ask, question, reviewWithinMs)
+          : await ask(question.method, question.params ?? {});
     }
     next = { ...request, inputResponses, requestState: result["requestState"] };
   }
   throw new AgentError(-32603, "The server asked back too often.");
+}
+
+/** A person who doesn't answer decides nothing, and neither does a client that is gone. */
+async function askReviewer(ask: Ask, question: Question, withinMs: number): Promise<Members> {
+  try {
+    return await ask(question.method, question.params ?? {}, withinMs);
+  } catch {
+    return { action: "cancel" };
+  }
 }
 
 interface Question {
@@ -108,6 +123,7 @@ function readRequest(
       parameterKey: given["idempotencyKey"],
     },
     clientCapabilities: capabilitiesOfClient(server, ctx),
+    clientName: nameOfClient(server, ctx),
     signal: mcpReq.signal,
     onProgress:
       progressToken === undefined
@@ -118,7 +134,12 @@ function readRequest(
     ask:
       era === "modern"
         ? undefined
-        : (asked, about) => mcpReq.send({ method: asked, params: { ...about } }, anything),
+        : (asked, about, withinMs) =>
+            mcpReq.send(
+              { method: asked, params: { ...about } },
+              anything,
+              withinMs === undefined ? {} : { timeout: withinMs },
+            ),
   };
 }
 
@@ -131,6 +152,14 @@ function notify(ctx: ServerContext, params: Members): void {
 function capabilitiesOfClient(server: Server, ctx: ServerContext): Members {
   const said = (ctx.mcpReq.envelope as Members | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   return (said ?? server.getClientCapabilities() ?? {}) as Members;
+}
+
+/** As far as it can be read and stored; it proves nothing. */
+function nameOfClient(server: Server, ctx: ServerContext): string {
+  const said = (ctx.mcpReq.envelope as Members | undefined)?.[CLIENT_INFO_META_KEY];
+  const { name } = (said ?? server.getClientVersion() ?? {}) as Members;
+  const readable = typeof name === "string" ? name.replaceAll(/[^\w .@/-]/g, "").trim() : "";
+  return readable === "" ? "a client without a name" : readable.slice(0, 64).trim();
 }
 
 const anything: StandardSchemaV1<unknown, Members> = {

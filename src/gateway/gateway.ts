@@ -3,24 +3,21 @@
  *
  * @module
  */
-import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
+import { randomBytes } from "node:crypto";
+import { NeverTwiceError } from "../base/errors.ts";
 import { maxDepth } from "../base/plain-json.ts";
 import { type Guard, type GuardOptions, createGuard } from "../guard/create-guard.ts";
-import type { RunContext } from "../guard/prepare.ts";
-import { restoreArguments } from "../intent/business-arguments.ts";
 import type { Store } from "../ledger/store.ts";
-import { errorResult, outcomeResult, withValues } from "../edges/mcp/answers.ts";
-import { type CallExtras, withExtras } from "../edges/mcp/call-extras.ts";
-import { readCaller } from "../edges/mcp/caller-context.ts";
-import { intentsFact } from "../edges/mcp/guarded-tool.ts";
-import { InputRequired } from "../edges/mcp/upstream-errors.ts";
+import { errorResult } from "../edges/mcp/answers.ts";
 import { AgentError } from "./agent-error.ts";
 import type { AgentRequest } from "./agent-request.ts";
 import { type Catalogue, type CatalogueEntry, buildCatalogue } from "./catalogue.ts";
 import type { GatewayConfig } from "./config/gateway-config.ts";
 import { Forwarder } from "./forwarder.ts";
+import { type GuardedCallParts, callGuarded } from "./guarded-call.ts";
 import type { Logger } from "./log.ts";
 import type { Pins } from "./pins.ts";
+import { ReviewDialogue } from "./review-dialogue.ts";
 import { Upstreams } from "./upstreams.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -44,6 +41,7 @@ interface Era {
   readonly config: GatewayConfig;
   readonly catalogue: Catalogue;
   readonly guard: Guard;
+  readonly dialogue: ReviewDialogue;
   readonly stop: AbortController;
 }
 
@@ -58,6 +56,8 @@ export class Gateway {
   readonly #calls = new Set<Promise<unknown>>();
   readonly #toolsListeners = new Set<() => void>();
   readonly #withdraw = new AbortController();
+  /** Seals review dialogues where the configuration names no secret. */
+  readonly #secret = randomBytes(32);
   #config: GatewayConfig;
   #era: Era | undefined;
   #building: Promise<void> = Promise.resolve();
@@ -152,7 +152,9 @@ export class Gateway {
     for (const remark of catalogue.remarks) log.warn({ remark }, "tool");
     const stop = new AbortController();
     const before = this.#era;
-    this.#era = { config, catalogue, guard, stop };
+    const { secret = this.#secret, withinMs } = config.review;
+    const dialogue = new ReviewDialogue({ store, log, secret, withinMs });
+    this.#era = { config, catalogue, guard, dialogue, stop };
     before?.stop.abort();
     void guard.keepSweeping({ signal: stop.signal });
     log.info({ tools: catalogue.entries.size, guarded: tools.length }, "tools taken up");
@@ -212,11 +214,17 @@ export class Gateway {
         );
       return entry.verdict === "pass"
         ? await this.#pass(entry, request)
-        : await this.#guard(era, entry, request);
+        : await callGuarded(this.#partsOf(era), entry, request);
     } catch (error) {
       if (error instanceof AgentError) throw error;
       return errorResult(error);
     }
+  }
+
+  #partsOf({ config, guard, dialogue }: Era): GuardedCallParts {
+    const { store } = this.#options;
+    const withdraw = this.#withdraw.signal;
+    return { config, guard, dialogue, store, forwarder: this.#forwarder, withdraw };
   }
 
   /** A tool without a doubled effect to fear: as it came, and a withdrawal is passed on. */
@@ -227,45 +235,6 @@ export class Gateway {
     const params = { ...request.params, name: entry.shown.name };
     const signal = AbortSignal.any([request.signal, this.#withdraw.signal]);
     return this.#forwarder.forward(entry.upstream, "tools/call", params, { ...request, signal });
-  }
-
-  async #guard(
-    era: Era,
-    entry: Extract<CatalogueEntry, { verdict: "guarded" }>,
-    request: AgentRequest,
-  ): Promise<Members> {
-    const { params, facts } = request;
-    const caller = readCaller(facts, era.config.context);
-    const { intents, trusted, ...ids } = caller;
-    const context: RunContext = {
-      ...ids,
-      trusted: { ...trusted, [intentsFact]: intents },
-      onInProgress: { waitMs: entry.policy.waitMs },
-      signal: this.#withdraw.signal,
-    };
-    const args = params["arguments"] ?? {};
-    try {
-      const run = (): ReturnType<typeof era.guard.run<Members>> =>
-        era.guard.run(entry.tool, args, context);
-      const outcome = await this.#forwarder.during(entry.upstream, request, () =>
-        withExtras(extrasOf(request), run),
-      );
-      return outcomeResult(outcome, entry.shown);
-    } catch (error) {
-      const asked = inputRequiredIn(error);
-      if (asked !== undefined) return asked.result;
-      if (isNeverTwiceError(error, "PAYLOAD_MISMATCH") && entry.policy.mismatch === "values")
-        return this.#mismatch(error, caller.tenant, args as Members);
-      throw error;
-    }
-  }
-
-  async #mismatch(error: NeverTwiceError, tenant: string, given: Members): Promise<Members> {
-    const record = await this.#options.store.read({ tenant, key: error.key ?? "" });
-    const recorded = record?.arguments ?? null;
-    return recorded === null
-      ? errorResult(error)
-      : withValues(error, restoreArguments(recorded).value, given);
   }
 
   /**
@@ -298,24 +267,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await gateway.close();
     throw error;
   }
-}
-
-function extrasOf(request: AgentRequest): CallExtras {
-  return {
-    meta: request.facts.meta,
-    clientCapabilities: request.clientCapabilities,
-    onProgress: request.onProgress,
-    inputResponses: request.inputResponses,
-    requestState: request.requestState,
-  };
-}
-
-/** The server asked back: the attempt was released, so no effect exists, and the round goes to the agent. */
-function inputRequiredIn(error: unknown): InputRequired | undefined {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    if (each instanceof InputRequired) return each;
-  }
-  return undefined;
 }
 
 function checkDepth(value: unknown, limit: number): void {

@@ -26,7 +26,11 @@ tools:
     timeout: 30s
   shop/list_refunds: { kind: read-only }
 `;
-const environment = { SHOP_TOKEN: "s3cret-of-the-shop", CRM_TOKEN: "s3cret-of-the-crm" };
+const environment = {
+  SHOP_TOKEN: "s3cret-of-the-shop",
+  CRM_TOKEN: "s3cret-of-the-crm",
+  REVIEW_SECRET: "s3cret-of-the-review-dialogues-32b",
+};
 
 function read(text: string): ReturnType<typeof readConfig> {
   return readConfig("/etc/nevertwice.yaml", text, environment);
@@ -229,12 +233,38 @@ it("all faults are told at once", () => {
   expect(faultsOf(text)).toHaveLength(2);
 });
 
+it("nobody is asked in the agent's client unless the configuration says so, for all or for one", () => {
+  const elicits = (more: string, own = ""): unknown =>
+    (
+      read(whole.replace("    timeout: 30s\n", `    timeout: 30s\n${own}`) + more).policies.get(
+        "shop/issue_refund",
+      ) as GuardPolicy
+    ).elicit;
+  const all = "review: { elicit: true }\n";
+  expect([
+    elicits(""),
+    elicits(all),
+    elicits(all, "    review: { elicit: false }\n"),
+    elicits("", "    review: { elicit: true }\n"),
+  ]).toEqual([false, true, false, true]);
+  expect(read(whole).review).toEqual({ withinMs: 300_000 });
+});
+
+it("the secret of review dialogues is long, and not in the file", () => {
+  expect(faultsOf(`${whole}review: { secret: "\${SHOP_TOKEN}" }\n`)).toEqual([
+    "nevertwice.yaml:17: the secret of `review` must have at least 32 bytes",
+  ]);
+  expect(faultsOf(`${whole}review: { secret: it-stands-in-the-file-for-all-to-see }\n`)).toEqual([
+    "nevertwice.yaml:17: a secret must not stand in the file; write ${ENV_VARIABLE} in its place and set that variable",
+  ]);
+});
+
 it("what the guide and the reference write is a configuration", () => {
   const blocks = ["guides/mcp-gateway.md", "reference/gateway-config.md"].flatMap((name) => {
     const page = readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
     return [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text ?? "");
   });
-  expect(blocks.length).toBe(3);
+  expect(blocks.length).toBe(4);
   const servers = "upstreams: { shop: { command: shop } }\n";
   for (const block of blocks) {
     // A part of a policy stands in the policy of the guide.

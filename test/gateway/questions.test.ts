@@ -5,33 +5,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client } from "@modelcontextprotocol/client";
-import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
-import { createAgentServer } from "../../src/gateway/agent-server.ts";
 import { readConfig } from "../../src/gateway/config/load-config.ts";
 import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import { openSqlite } from "../support/stores.ts";
+import { connectOldAgent } from "./support/asked-agent.ts";
 import { callTool, createGatewayWorld, toldBy } from "./support/gateway-world.ts";
 import { npmServer } from "./support/servers.ts";
-
-/** An agent of the older era on a connection that stays, as on standard input and output. */
-async function connectOldAgent(
-  gateway: Gateway,
-  onAsked: () => Record<string, unknown>,
-): Promise<Client> {
-  const [near, far] = InMemoryTransport.createLinkedPair();
-  const client = new Client(
-    { name: "agent", version: "1" },
-    { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: "legacy" } },
-  );
-  client.setRequestHandler("elicitation/create", async () => onAsked() as never);
-  await createAgentServer(gateway, "0", { era: "legacy" }).connect(far);
-  await client.connect(near);
-  onTestFinished(() => client.close());
-  return client;
-}
 
 it("an agent of the older era is asked while it waits, and its call is one effect", async () => {
   const opened = await openSqlite();

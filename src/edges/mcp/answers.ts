@@ -69,6 +69,12 @@ function defectResult(error: unknown): Members {
   };
 }
 
+/** The result with one more text behind it. */
+export function withNote(result: Members, text: string): Members {
+  const content = Array.isArray(result["content"]) ? (result["content"] as unknown[]) : [];
+  return { ...result, content: [...content, { type: "text", text }] };
+}
+
 /** Both values of each field that differs, where the policy lets a caller see what is recorded. */
 export function withValues(error: NeverTwiceError, recorded: Members, given: Members): Members {
   const result = errorResult(error);
@@ -77,8 +83,7 @@ export function withValues(error: NeverTwiceError, recorded: Members, given: Mem
     (field) => `${field}: recorded ${shown(recorded[field])}, this call ${shown(given[field])}`,
   );
   if (said.length === 0) return result;
-  const content = result["content"] as readonly unknown[];
-  return { ...result, content: [...content, { type: "text", text: `${said.join("; ")}.` }] };
+  return withNote(result, `${said.join("; ")}.`);
 }
 
 function shown(value: unknown): string {

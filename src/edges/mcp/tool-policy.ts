@@ -123,6 +123,8 @@ export interface GuardPolicy {
   readonly approval?: ApprovalPolicy;
   /** What a caller with other arguments is told of the recorded ones. */
   readonly mismatch: "names" | "values";
+  /** True: the person in front of the agent's client may decide what waits for review. */
+  readonly elicit: boolean;
 }
 
 export type ToolPolicy = PassPolicy | GuardPolicy;

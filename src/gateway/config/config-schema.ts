@@ -211,6 +211,9 @@ export const guardedParts = {
     "What a caller with other arguments is told of the recorded ones. Default names.",
     ["names", "values"],
   ),
+  review: object("How a person decides what waits for review.", {
+    elicit: flag("Ask in the agent's client too. Default: what review.elicit says for all."),
+  }),
 } as const;
 
 const tool = object(
@@ -252,6 +255,11 @@ export const configSchema: Schema = {
         ...map("Policies, by server/tool.", tool),
         propertyNames: { pattern: "^[^/]+/.+$" },
       },
+      review: object("How a person decides what waits for review, beside the review queue.", {
+        elicit: flag("Ask the person in the agent's client too, by elicitation. Default false."),
+        within: span("How long an answer counts. Default 5min."),
+        secret: text("As ${ENV_VARIABLE}, 32 bytes or more: shared by gateways of one address."),
+      }),
       limits: object("Limits of a request.", {
         requestBytes: count("Default 1048576."),
         depth: count("Nesting of arguments. Default 32."),

@@ -62,11 +62,12 @@ function secretIn(text: string, path: Path): string | undefined {
   return "a secret must not stand in the file";
 }
 
-/** Places that hold a secret by their name: tokens, and variables and headers that sound like one. */
+/** Places that hold a secret by their name: tokens, the seal of dialogues, and variables and headers that sound like one. */
 function isSecretPlace(path: Path): boolean {
   const [first, , third, fourth] = path;
   const last = String(path.at(-1));
   if (first === "http") return last === "token";
+  if (first === "review") return last === "secret";
   const named = first === "upstreams" && (third === "env" || third === "headers");
   return named && fourth !== undefined && secretName.test(last);
 }

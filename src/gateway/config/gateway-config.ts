@@ -34,6 +34,14 @@ export interface HttpConfig {
   readonly tokens: readonly { readonly token: string; readonly tenant: string }[];
 }
 
+/** How a person is asked in the agent's client; whether, each policy says. */
+export interface ReviewConfig {
+  /** How long an answer counts. */
+  readonly withinMs: number;
+  /** Seals what travels through the client. Absent: drawn at start. */
+  readonly secret?: string;
+}
+
 /** A configuration. */
 export interface GatewayConfig {
   readonly file: string;
@@ -47,6 +55,7 @@ export interface GatewayConfig {
   readonly unlisted: "refuse" | "pass";
   /** By `server/tool`. */
   readonly policies: ReadonlyMap<string, ToolPolicy>;
+  readonly review: ReviewConfig;
   readonly limits: { readonly requestBytes: number; readonly depth: number };
   readonly shutdownMs: number;
 }

@@ -15,7 +15,7 @@ import { ConfigSource, type Path } from "./config-source.ts";
 import { configSchema } from "./config-schema.ts";
 import { durationMs } from "./duration-text.ts";
 import { type Environment, expand, refuseSecrets } from "./environment.ts";
-import type { GatewayConfig, HttpConfig, UpstreamSpec } from "./gateway-config.ts";
+import type { GatewayConfig, HttpConfig, ReviewConfig, UpstreamSpec } from "./gateway-config.ts";
 import { readPolicy } from "./read-policy.ts";
 import type { WrittenConfig, WrittenUpstream } from "./written-config.ts";
 
@@ -118,6 +118,7 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     for (const [name, policy] of policies) checkContract(source, name, policy);
   const { context = {}, limits = {} } = written;
   const http = written.http === undefined ? undefined : readHttp(source, written.http);
+  const review = readReview(source, written.review ?? {});
   return {
     file,
     ...(written.store === undefined ? {} : { store: storeOf(file, written.store) }),
@@ -133,6 +134,7 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     prefix: written.prefix ?? "clash",
     unlisted: written.unlisted ?? "refuse",
     policies: new Map(policies),
+    review,
     limits: { requestBytes: limits.requestBytes ?? 1_048_576, depth: limits.depth ?? 32 },
     shutdownMs: written.shutdown === undefined ? minutes(0.5) : durationMs(written.shutdown),
   };
@@ -223,6 +225,18 @@ function readHttp(source: ConfigSource, written: NonNullable<WrittenConfig["http
       source.fault(["http", "tokens", index], "this token stands for another tenant already");
   }
   return { host, port, path, tokens };
+}
+
+function readReview(
+  source: ConfigSource,
+  { within, secret }: NonNullable<WrittenConfig["review"]>,
+): ReviewConfig {
+  if (secret !== undefined && Buffer.byteLength(secret) < 32)
+    source.fault(["review", "secret"], "the secret of `review` must have at least 32 bytes");
+  return {
+    withinMs: within === undefined ? minutes(5) : durationMs(within),
+    ...(secret === undefined ? {} : { secret }),
+  };
 }
 
 /** True for addresses that only this machine reaches. */

@@ -109,6 +109,7 @@ function readGuarded(
     ...readLookAlike(tool),
     ...readApproval(reading, businessArguments),
     mismatch: tool.mismatch ?? "names",
+    elicit: tool.review?.elicit ?? reading.config.review?.elicit ?? false,
   };
 }
 

@@ -78,6 +78,7 @@ export interface WrittenTool {
   };
   readonly approval?: { readonly argument: string; readonly above: number };
   readonly mismatch?: "names" | "values";
+  readonly review?: { readonly elicit?: boolean };
 }
 
 export interface WrittenUpstream {
@@ -113,6 +114,11 @@ export interface WrittenConfig {
   readonly prefix?: "clash" | "always";
   readonly unlisted?: "refuse" | "pass";
   readonly tools?: Readonly<Record<string, WrittenTool>>;
+  readonly review?: {
+    readonly elicit?: boolean;
+    readonly within?: string;
+    readonly secret?: string;
+  };
   readonly limits?: { readonly requestBytes?: number; readonly depth?: number };
   readonly shutdown?: string;
 }
