@@ -23,6 +23,8 @@ export interface AdapterSubject<Args extends JsonObject> {
   readonly classes: Readonly<Record<number, ErrorClass>>;
   /** The provider keeps its own error with this status under the key, and replays it. */
   keepsError(status: number): boolean;
+  /** The adapter owns the socket, so that a refused connection is a fact: nothing was sent. */
+  readonly seesSocket?: true;
   /** Nothing can look an effect up, so that a doubt goes to a person. */
   readonly blind?: true;
   /** A second resource with the same tag. Absent: the tag is the resource's own id. */

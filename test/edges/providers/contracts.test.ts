@@ -98,7 +98,11 @@ describe("every contract", () => {
 describe("claims", () => {
   it("allow a resend where retention, atomicity and errors are all documented, and nowhere else", () => {
     const windows = providerContracts.filter((provider) => modeOf(provider) === "window");
-    expect(windows.map(({ name }) => name)).toEqual(["aws-step-functions", "stripe"]);
+    expect(windows.map(({ name }) => name)).toEqual([
+      "aws-step-functions",
+      "paypal-payouts",
+      "stripe",
+    ]);
   });
 
   it("in doubt count as the worst", () => {

@@ -69,6 +69,8 @@ export type Fault =
   | { readonly refuse: number }
   /** A gateway's error, without the effect or after it; the key keeps what the provider did. */
   | { readonly gateway: number; readonly effect: boolean }
+  /** The same without the effect, and with the wish to be asked again at once. */
+  | { readonly askAgain: number }
   /** The connection is cut, without the effect or after it. */
   | { readonly reset: "before" | "after" }
   /** No answer ever comes, without the effect or after it. */
@@ -171,6 +173,7 @@ export class Counterpart {
     const fault = this.#faults.shift() ?? { pass: true };
     if ("gateway" in fault && !fault.effect)
       return write(response, gatewayAnswer(fault.gateway, false));
+    if ("askAgain" in fault) return write(response, askAgain(fault.askAgain));
     if ("reset" in fault && fault.reset === "before") return void response.req.socket.destroy();
     if ("hang" in fault && fault.hang === "before") return;
     const answer = await this.#execute(request, fault);
@@ -247,6 +250,11 @@ export function json(
 function gatewayAnswer(status: number, namesError: boolean): Answer {
   const message = `upstream answered ${status}`;
   return json(status, namesError ? { error: { message } } : { message });
+}
+
+function askAgain(status: number): Answer {
+  const answer = gatewayAnswer(status, false);
+  return { ...answer, headers: { ...answer.headers, "retry-after": "0" } };
 }
 
 async function read(message: IncomingMessage): Promise<Incoming | undefined> {

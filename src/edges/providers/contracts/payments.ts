@@ -23,8 +23,10 @@ export const square = declareProvider({
     mismatch: { status: 400, code: "IDEMPOTENCY_KEY_REUSED" },
     replay: { status: 200, note: "the existing resource" },
   },
-  lookUp: { by: "lists of payments or refunds; eventually consistent, several seconds" },
-  tag: { field: "reference_id", maxLength: 40 },
+  lookUp: {
+    by: "the payment's refund_ids, matched by reason; eventually consistent, several seconds",
+  },
+  tag: { field: "reason (refunds), reference_id (payments)", maxLength: 192 },
   uncertain: ["key.retentionMs", "key.scope", "key.inFlight", "key.replay", "lookUp.lagMs"],
   sources: [
     { url: "https://github.com/square/connect-api-specification", asOf: "2025-08" },
@@ -34,7 +36,7 @@ export const square = declareProvider({
   notes: [
     "How long keys are kept is not published.",
     "POST /v2/payments/cancel cancels a payment by its idempotency key.",
-    "A tag field of 40 characters takes the key as a UUID or bare UUID, not as 64 hex digits.",
+    "reference_id has 40 characters: it takes the key as a UUID, not as 64 hex digits. Refunds have none.",
   ],
 });
 

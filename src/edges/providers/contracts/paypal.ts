@@ -49,10 +49,13 @@ export const paypalPayments = declareProvider({
   title: "PayPal captures and refunds",
   covers: "payments v2: captures, authorizations, refunds",
   key: { ...key, maxLength: 108, retentionMs: days(45) },
-  lookUp: { by: "the refund by its id; the transaction report lags by up to 3 h", lagMs: hours(3) },
+  lookUp: { by: "the refunds of the capture's order, matched by custom_id" },
   tag: { field: "custom_id", maxLength: 127, charset: "[A-Za-z0-9-_.,]" },
-  uncertain: [...common.uncertain, "key.maxLength"],
-  notes: [note],
+  uncertain: [...common.uncertain, "key.maxLength", "lookUp.lagMs"],
+  notes: [
+    note,
+    "A capture that belongs to no order lists its refunds nowhere; the transaction report lags by up to 3 h.",
+  ],
 });
 
 /** Payouts. */
@@ -62,10 +65,26 @@ export const paypalPayouts = declareProvider({
   title: "PayPal payouts",
   covers: "payouts v1: batches",
   kind: "pointer",
-  key: { ...key, minLength: 1, maxLength: 1000, retentionMs: days(30) },
-  lookUp: { by: "the payout to which the refusal of a reused sender_batch_id links" },
+  key: {
+    transport: "body",
+    field: "sender_batch_header.sender_batch_id",
+    maxLength: 256,
+    retentionMs: days(30),
+    scope: "account",
+    replay: { code: "USER_BUSINESS_ERROR", note: "refused, with a link to the first batch" },
+    atomic: true,
+    afterError: "re-executes",
+  },
   tag: { field: "sender_batch_header.sender_batch_id", maxLength: 256 },
-  notes: [note, "A sender_batch_id is refused again for 30 days, with a link to the first payout."],
+  uncertain: ["key.scope", "key.mismatch", "key.inFlight", "key.replay"],
+  sources: [
+    { url: "https://developer.paypal.com/api/payments.payouts-batch/v1/payouts-post" },
+    ...common.sources,
+  ],
+  notes: [
+    "A payment is completed only once for a sender_batch_id that is used within 30 days; after a 5xx the same one may be sent again.",
+    "There is no look-up by sender_batch_id but the link in the refusal.",
+  ],
 });
 
 /** Subscriptions and catalogue. */

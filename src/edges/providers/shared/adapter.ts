@@ -70,3 +70,8 @@ export function difference(
   );
   return differing === undefined ? {} : { differsIn: differing[0] };
 }
+
+/** True for an object with members. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}

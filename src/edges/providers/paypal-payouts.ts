@@ -1,0 +1,85 @@
+/**
+ * PayPal: payouts, over the client of the official `@paypal/paypal-server-sdk` package.
+ *
+ * A payout is completed only once for its `sender_batch_id` within 30 days, it may be sent again after a
+ * 5xx, and a repeat is refused with a link to the first
+ * (https://developer.paypal.com/api/payments.payouts-batch/v1/payouts-post).
+ *
+ * @module
+ */
+import type { Client } from "@paypal/paypal-server-sdk";
+import { paypalPayouts } from "./contracts/paypal.ts";
+import type { AdapterOptions, AdapterParts } from "./shared/adapter.ts";
+import { contractParts } from "./shared/contract-parts.ts";
+import { PaypalError, classifyPaypal, paypalApi } from "./shared/paypal-client.ts";
+import { sendOnce } from "./shared/send-once.ts";
+
+/** A batch of payouts, in the names of the REST API. `sender_batch_id` is the adapter's. */
+export interface PaypalPayoutRequest {
+  readonly sender_batch_header?: Readonly<Record<string, string>>;
+  readonly items: readonly {
+    readonly amount: { readonly value: string; readonly currency: string };
+    readonly receiver: string;
+    readonly [field: string]: unknown;
+  }[];
+}
+
+/** What is kept of a batch. PayPal goes on to pay its items: ask for their state when you need it. */
+export interface PaypalPayout {
+  readonly id: string;
+}
+
+/**
+ * A tool that pays out a batch. It is done when PayPal has taken the batch. A repeat is led to the first
+ * one, and sent for as long as PayPal remembers the batch's id; after that a person decides.
+ *
+ * @throws {NeverTwiceError} TOOL_INVALID when the client has no credentials.
+ */
+export async function paypalPayout<Args>(
+  client: Client,
+  options: AdapterOptions<Args, PaypalPayoutRequest>,
+): Promise<AdapterParts<Args, PaypalPayout>> {
+  const { request, ...bounds } = options;
+  const api = paypalApi(paypalPayouts.title, client);
+  return {
+    contract: {
+      ...contractParts(paypalPayouts, bounds),
+      classify: (error) =>
+        error instanceof PaypalError && linkedBatch(error) !== undefined
+          ? "unknown"
+          : classifyPaypal(error),
+      providerId: ({ id }) => id,
+    },
+    execute: async (args, { wireKey, signal, ...call }) => {
+      const path = "/v1/payments/payouts";
+      const batch = await sendOnce(call, (gate) => {
+        const asked = request(args);
+        const header = { ...asked.sender_batch_header, sender_batch_id: wireKey };
+        const body = { ...asked, sender_batch_header: header };
+        return api({ method: "POST", path, body, signal, gate });
+      }).catch(async (error: unknown) => {
+        const first = error instanceof PaypalError ? linkedBatch(error) : undefined;
+        if (first === undefined) throw error;
+        return api({ method: "GET", path: `${path}/${first}`, signal });
+      });
+      return payoutOf(batch, wireKey);
+    },
+  };
+}
+
+/** The batch that a refused repeat links to. */
+function linkedBatch({ body }: PaypalError): string | undefined {
+  const ids = [...body.matchAll(/\/v1\/payments\/payouts\/([\w-]+)/g)].map(([, id]) => id);
+  return new Set(ids).size === 1 ? ids[0] : undefined;
+}
+
+/** The batch, if it is ours: anything else leaves the outcome open. */
+function payoutOf(batch: Readonly<Record<string, unknown>>, wireKey: string): PaypalPayout {
+  const { payout_batch_id, sender_batch_header } = (batch["batch_header"] ?? {}) as {
+    payout_batch_id?: unknown;
+    sender_batch_header?: { sender_batch_id?: unknown };
+  };
+  if (typeof payout_batch_id !== "string" || sender_batch_header?.sender_batch_id !== wireKey)
+    throw new Error("PayPal's answer doesn't hold the batch");
+  return { id: payout_batch_id };
+}
