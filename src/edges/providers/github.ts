@@ -7,9 +7,15 @@
  * @module
  */
 import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
-import { type AdapterOptions, type AdapterParts, difference, tagName } from "./shared/adapter.ts";
+import {
+  type AdapterOptions,
+  type AdapterParts,
+  difference,
+  isObject,
+  tagName,
+} from "./shared/adapter.ts";
 import { githubDeployments, githubIssues, githubReleases } from "./contracts/saas.ts";
-import { githubTool, isObject, markerOf, tagBody } from "./shared/github-tool.ts";
+import { githubTool, markerOf, tagBody } from "./shared/github-tool.ts";
 
 type Repos = RestEndpointMethodTypes["repos"];
 type Deployment = Repos["listDeployments"]["response"]["data"][number];

@@ -164,8 +164,3 @@ export function tagBody(body: string | null | undefined, key: string): string {
     ? markerOf(key)
     : `${body}\n\n${markerOf(key)}`;
 }
-
-/** True for an object with members. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
