@@ -255,7 +255,10 @@ describe("a Kubernetes tool", () => {
     expect(contract.classify?.(error)).toBe("definitive");
     const nowhere = await kubernetesApply(configOf(counterpart.url), {
       ...options,
-      manifest: ({ size }: { size: number }) => ({ ...manifest({ size }), metadata: { name: "web" } }),
+      manifest: ({ size }: { size: number }) => ({
+        ...manifest({ size }),
+        metadata: { name: "web" },
+      }),
     });
     await expect(nowhere.apply({ size: 1 }, call)).rejects.toThrow("not sent");
     const observation = { version: 1, signal } as never;
