@@ -15,6 +15,7 @@ export default defineConfig({
     alias: [
       { find: /^nevertwice$/, replacement: source("index.ts") },
       { find: /^nevertwice\/(sqlite|postgres)$/, replacement: source("stores/$1/index.ts") },
+      { find: /^nevertwice\/providers\/([\w-]+)$/, replacement: source("edges/providers/$1.ts") },
       { find: /^nevertwice\/testing$/, replacement: source("testing/index.ts") },
     ],
   },

@@ -40,7 +40,7 @@ const floors: Record<string, readonly string[]> = {
   flow: ["base", "intent", "ledger", "guard", "effects"],
   "edges/engines": ["base", "intent", "ledger", "guard", "effects", "flow"],
   "edges/events": ["base", "intent", "ledger", "guard", "effects", "flow"],
-  "edges/providers": ["base", "intent", "ledger", "guard"],
+  "edges/providers": ["base", "intent", "ledger", "guard", "effects"],
   "edges/mcp": ["base", "intent", "ledger", "guard"],
   "edges/http": ["base", "intent", "ledger", "guard", "effects"],
   testing: ["base", "intent", "ledger", "guard", "stores/shared", "stores/sqlite"],

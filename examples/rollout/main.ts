@@ -11,7 +11,8 @@ import { playRollout } from "./play-rollout.ts";
 const folder = mkdtempSync(join(tmpdir(), "nevertwice-rollout-"));
 try {
   const story = await playRollout(join(folder, "rollout.sqlite"), (line) => console.log(line));
-  console.log(`\nroll-outs in the platform's ledger: ${story.builds.length}`);
+  console.log(`\nroll-outs in the cluster's ledger: ${story.images.length}`);
+  console.log(`deployments in GitHub's ledger: ${story.deployments.length}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

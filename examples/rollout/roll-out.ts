@@ -1,45 +1,93 @@
 /**
- * The tool: brings an environment to a build. It looks first, changes once, and never goes back to
- * an older build.
+ * What you would write: the state that production is to be in, the deployment that GitHub is told of, and
+ * the flow that does both for a build.
  *
  * @module
  */
-import { type RegisteredEnsureTool, defineEnsureTool } from "nevertwice";
-import { type ProviderClient, ProviderError } from "nevertwice/testing";
+import type { KubeConfig } from "@kubernetes/client-node";
+import type { Octokit } from "@octokit/rest";
+import {
+  type Ensure,
+  type Flow,
+  defineEnsureTool,
+  defineTool,
+  flow,
+  isNeverTwiceError,
+} from "nevertwice";
+import { githubDeployment } from "nevertwice/providers/github";
+import { kubernetesApply } from "nevertwice/providers/kubernetes";
 import { z } from "zod";
 
-const buildSchema = z.object({ environment: z.string(), build: z.int().positive() });
+const buildSchema = z.object({ build: z.int().positive(), image: z.string() });
 
 /** What the CI's hook tells. */
 export type Build = z.infer<typeof buildSchema>;
 
-/** The tool, on the platform's client. Its state is the build that runs now; 0 for none. */
-export function rollOut(client: ProviderClient): RegisteredEnsureTool<number> {
+// Short, so that the example is; in production these are half a minute and more.
+const bounds = { timeoutMs: 1000, flightMs: 300, marginMs: 100, sendWithinMs: 500 };
+
+/** A state: looked at first, changed once, and never brought back to an older build. */
+export async function rollOutTool(cluster: KubeConfig) {
   return defineEnsureTool({
     name: "roll_out",
     arguments: buildSchema,
-    target: ({ args }) => args.environment,
     version: ({ args }) => args.build,
-    businessArguments: ["environment", "build"],
-    observe: async ({ environment }, { signal }) => {
-      const rollOuts = await client.findEffects({ account: environment, signal });
-      return Number(rollOuts.at(-1)?.["build"] ?? 0);
-    },
-    isConverged: (running, { build }) => running === build,
-    apply: async ({ environment, build }, call) => {
+    businessArguments: ["image"],
+    ...(await kubernetesApply(cluster, {
+      ...bounds,
+      cluster: "production",
+      convergeWithinMs: 2000,
+      observeEveryMs: 50,
+      manifest: ({ image }: { readonly image: string }) => ({
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata: { name: "web", namespace: "shop" },
+        spec: { template: { spec: { containers: [{ name: "web", image }] } } },
+      }),
+    })),
+  });
+}
+
+/** An action: GitHub takes no key, so it is sent once and looked for after a doubt. */
+export async function deploymentTool(octokit: Octokit) {
+  return defineTool({
+    name: "record_deployment",
+    kind: "non-idempotent",
+    arguments: buildSchema,
+    intent: ({ args }) => `deployment:build-${args.build}`,
+    businessArguments: ["build", "image"],
+    ...(await githubDeployment(octokit, {
+      ...bounds,
+      request: ({ build, image }: Build) => ({
+        owner: "acme",
+        repo: "shop",
+        ref: `build-${build}`,
+        environment: "production",
+        payload: { image },
+      }),
+    })),
+  });
+}
+
+/** Rolls a build out, and tells GitHub; an older build than the one that is there is left alone. */
+export function deployFlow(
+  ensure: Ensure,
+  rollOut: Awaited<ReturnType<typeof rollOutTool>>,
+  deployment: Awaited<ReturnType<typeof deploymentTool>>,
+): Flow<Build, string> {
+  return flow("deploy", async (f, build: Build) => {
+    // `ensure` may be asked again at any time, so a step that records its answer is enough.
+    const isThere = await f.decide("roll-out", async () => {
       try {
-        return await client.createEffect({
-          operation: "roll-out",
-          account: environment,
-          body: { build },
-          key: call.wireKey,
-          signal: call.signal,
-          beforeWrite: call.beforeWrite,
-        });
+        await ensure(rollOut, build, { tenant: f.tenant });
+        return true;
       } catch (error) {
-        throw error instanceof ProviderError && !error.wroteBytes ? call.notSent(error) : error;
+        if (isNeverTwiceError(error, "STALE_VERSION")) return false;
+        throw error;
       }
-    },
-    contract: { timeoutMs: 2000, flightMs: 1000, marginMs: 200 },
+    });
+    if (!isThere) return "a newer build is there";
+    const { id } = await f.act("tell GitHub", deployment, build);
+    return `rolled out, deployment ${id}`;
   });
 }

@@ -6,6 +6,7 @@
  */
 import type { Contract, FoundEffect, LookUpAnswer } from "../../../guard/contract.ts";
 import type { ExecuteCall } from "../../../guard/tool.ts";
+import type { EnsureCall, EnsureContract, Observation } from "../../../effects/ensure-tool.ts";
 import type { AdapterBounds } from "./contract-parts.ts";
 
 /** What every adapter takes beside its SDK. */
@@ -22,6 +23,18 @@ export interface AdapterParts<Args, Result> {
   readonly contract: Contract<Args, Result>;
   readonly execute: (args: Args, call: ExecuteCall) => Promise<Result>;
 }
+
+/** What an adapter returns that brings a thing into a state: spread it into `defineEnsureTool`. */
+export interface EnsureParts<Desired, State> {
+  readonly target: (source: { readonly args: Desired }) => string;
+  readonly observe: (desired: Desired, observation: Observation) => Promise<State>;
+  readonly isConverged: (state: State, desired: Desired) => boolean | "pending";
+  readonly apply: (desired: Desired, call: EnsureCall) => Promise<void>;
+  readonly contract: EnsureContract;
+}
+
+/** What no provider publishes of a change, so that you have to say it: see {@link EnsureContract}. */
+export type EnsureBounds = Omit<EnsureContract, "account" | "classify" | "endpoint">;
 
 /** The name under which the operation's key is left on a resource, where the provider has fields. */
 export const tagName = "nevertwice_key";

@@ -1,0 +1,269 @@
+/**
+ * Server-side apply over the official client and real HTTP: one change per version, whoever asks; an older
+ * version never follows a newer one, and nobody's fields are taken.
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import {
+  FieldConflict,
+  type KubernetesManifest,
+  type KubernetesOptions,
+  kubernetesApply,
+} from "../../../src/edges/providers/kubernetes.ts";
+import {
+  type RegisteredEnsureTool,
+  createEnsure,
+  createGuard,
+  defineEnsureTool,
+} from "../../../src/index.ts";
+import type { EnsureBounds } from "../../../src/edges/providers/shared/adapter.ts";
+import type { Counterpart } from "../../support/providers/counterpart.ts";
+import {
+  changeBy,
+  liveObject,
+  observe,
+  startKubernetes,
+} from "../../support/providers/kubernetes.ts";
+import { describeStores } from "../../support/stores.ts";
+import {
+  type EnsureSubject,
+  describeEnsureAdapter,
+  ensureBounds,
+  ensureScene,
+} from "./ensure-conformance.ts";
+
+const path = "/apis/apps/v1/namespaces/shop/deployments/web";
+
+function configOf(url: string, user: object = { token: "t" }): KubeConfig {
+  const config = new KubeConfig();
+  const cluster = { name: "prod-eu", server: url, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: "deployer", ...user });
+  return config;
+}
+
+function manifest({ size }: { size: number }): KubernetesManifest {
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web", namespace: "shop", labels: { app: "web" } },
+    spec: {
+      replicas: size,
+      template: { spec: { containers: [{ name: "web", image: "shop:1", args: ["--fast"] }] } },
+    },
+  };
+}
+
+type Options = Partial<KubernetesOptions<{ size: number }>>;
+
+async function toolOf(url: string, options: Options = {}): Promise<RegisteredEnsureTool> {
+  return defineEnsureTool({
+    name: "size_shop",
+    arguments: z.object({ size: z.int(), version: z.int() }),
+    version: ({ args }) => args.version,
+    businessArguments: ["size"],
+    ...(await kubernetesApply(configOf(url), {
+      ...ensureBounds,
+      cluster: "prod-eu",
+      manifest,
+      ...options,
+    })),
+  }) as RegisteredEnsureTool;
+}
+
+const subject: EnsureSubject = {
+  title: "Kubernetes server-side apply",
+  start: () => startKubernetes(),
+  tool: toolOf,
+  classes: {
+    400: "refused",
+    401: "not-executed",
+    403: "not-executed",
+    404: "not-executed",
+    409: "not-executed",
+    422: "refused",
+    429: "not-executed",
+  },
+};
+
+describeEnsureAdapter(subject);
+
+function specOf(counterpart: Counterpart): Record<string, unknown> {
+  return liveObject(counterpart, path)["spec"] as Record<string, unknown>;
+}
+
+const second = { size: 2, version: 2 };
+
+describeStores("a manifest", (suite) => {
+  it("leaves the fields of others alone, and is applied again where its own were changed", async () => {
+    const { counterpart, call } = await ensureScene(subject, suite);
+    await call();
+    changeBy(counterpart, path, "kubectl", { spec: { paused: true } });
+    observe(counterpart, path);
+    expect(await call()).toBe("THERE");
+    changeBy(counterpart, path, "kubectl", { metadata: { labels: { app: "other" } } });
+    expect(await call()).toBe("OPERATION_FAILED");
+    expect(counterpart.effects).toHaveLength(3);
+    const forced = {
+      ...subject,
+      tool: (url: string, bounds: EnsureBounds) => toolOf(url, { ...bounds, force: true }),
+    };
+    const other = await ensureScene(forced, suite);
+    await other.call();
+    changeBy(other.counterpart, path, "kubectl", { metadata: { labels: { app: "other" } } });
+    expect(await other.call()).toBe("CHANGED");
+    expect(liveObject(other.counterpart, path)["metadata"]).toMatchObject({
+      labels: { app: "web" },
+    });
+    expect(other.counterpart.effects).toHaveLength(3);
+  });
+
+  it("that meets another manager's field is refused for good, and the manager is named", async () => {
+    const { counterpart, call, opened } = await ensureScene(subject, suite);
+    await call();
+    changeBy(counterpart, path, "hpa-controller", { spec: { replicas: 7 } });
+    const { store } = opened;
+    const ensure = createEnsure({ store, guard: await createGuard({ store }) });
+    const tool = await toolOf(counterpart.url);
+    const context = { tenant: "acme" };
+    const refused = expect.objectContaining({
+      code: "OPERATION_FAILED",
+      message: expect.stringContaining("hpa-controller owns .spec.replicas"),
+    }) as unknown;
+    const details = { error: { name: "FieldConflict" } };
+    await expect(ensure(tool, second, context)).rejects.toEqual(refused);
+    await expect(ensure(tool, second, context)).rejects.toMatchObject({ details });
+    expect(counterpart.sends).toHaveLength(2);
+    expect(specOf(counterpart)["replicas"]).toBe(7);
+  });
+
+  it("never follows a newer version, of another ledger too", async () => {
+    const one = await ensureScene(subject, suite);
+    const { store } = await suite.open();
+    const ensure = createEnsure({ store, guard: await createGuard({ store }) });
+    const tool = await toolOf(one.counterpart.url);
+    await ensure(tool, second, { tenant: "acme" });
+    expect(await one.call()).toBe("OPERATION_FAILED");
+    expect(one.counterpart.sends).toHaveLength(1);
+    expect(specOf(one.counterpart)["replicas"]).toBe(2);
+    expect(await one.call({ size: 3, version: 3 })).toBe("CHANGED");
+    expect(one.counterpart.effects).toHaveLength(2);
+  });
+
+  it("that comes late is refused by the API server, and the newer one stays", async () => {
+    const short = (url: string, bounds: EnsureBounds) => toolOf(url, { ...bounds, timeoutMs: 500 });
+    const { counterpart, call, hastyCall, advance } = await ensureScene(
+      { ...subject, tool: short },
+      suite,
+    );
+    await call();
+    counterpart.fault({ hold: true });
+    expect(await hastyCall(second)).toBe("OUTCOME_UNKNOWN");
+    await counterpart.held();
+    advance();
+    expect(await call({ size: 3, version: 3 })).toBe("CHANGED");
+    // Far beyond the flight that was promised.
+    counterpart.release();
+    await expect.poll(() => counterpart.sends.length).toBe(3);
+    expect(await call({ size: 3, version: 3 })).toBe("THERE");
+    expect(specOf(counterpart)["replicas"]).toBe(3);
+    expect(counterpart.effects).toHaveLength(2);
+  });
+
+  it("isn't there before its controller has seen it and it is ready", async () => {
+    const start = (): Promise<Counterpart> => startKubernetes(() => true);
+    const isReady: Options["isReady"] = ({ status }) =>
+      (status as { readyReplicas?: number }).readyReplicas === 1;
+    const tool = (url: string, bounds: EnsureBounds) => toolOf(url, { ...bounds, isReady });
+    const { counterpart, call, hastyCall } = await ensureScene({ start, tool }, suite);
+    expect(await hastyCall()).toBe("OUTCOME_UNKNOWN");
+    observe(counterpart, path, { readyReplicas: 0 });
+    expect(await hastyCall()).toBe("OUTCOME_UNKNOWN");
+    observe(counterpart, path, { readyReplicas: 1 });
+    expect(await call()).toBe("THERE");
+    expect([counterpart.sends.length, counterpart.effects.length]).toEqual([1, 1]);
+  });
+});
+
+describe("a Kubernetes tool", () => {
+  const options = { ...ensureBounds, cluster: "prod-eu", manifest };
+
+  it("isn't made without a cluster or credentials", async () => {
+    const none = new KubeConfig();
+    const bare = configOf("https://10.0.0.1", {});
+    const file = configOf("https://10.0.0.1", { certFile: "/nowhere/client.crt" });
+    for (const config of [none, bare, file])
+      await expect(kubernetesApply(config, options)).rejects.toMatchObject({
+        code: "TOOL_INVALID",
+      });
+    const config = configOf("https://10.0.0.1");
+    const named = kubernetesApply(config, { ...options, cluster: "prod eu" });
+    await expect(named).rejects.toMatchObject({ code: "TOOL_INVALID" });
+  });
+
+  it("names its target by cluster, kind, namespace and name", async () => {
+    const { target } = await kubernetesApply(configOf("https://10.0.0.1"), options);
+    expect(target({ args: { size: 1 } })).toBe("prod-eu apps/v1 Deployment shop/web");
+  });
+
+  it("keeps what the client's models don't know, and drops fields that it applies no more", async () => {
+    const counterpart = await startKubernetes();
+    onTestFinished(() => counterpart.close());
+    const spec = { replicas: 1, ofTomorrow: { a: 1 } };
+    const parts = await kubernetesApply(configOf(counterpart.url), {
+      ...options,
+      manifest: ({ size }: { size: number }) => ({
+        ...manifest({ size }),
+        spec: size === 1 ? spec : { replicas: 2 },
+      }),
+    });
+    const { signal } = new AbortController();
+    const call = { signal, beforeWrite: () => {}, key: "k", target: "t" };
+    const state = async (size: number) => {
+      await parts.apply({ size }, { ...call, version: size } as never);
+      const seen = await parts.observe({ size }, { version: size, signal } as never);
+      expect(parts.isConverged(seen, { size })).toBe(true);
+      return specOf(counterpart);
+    };
+    expect(await state(1)).toEqual(spec);
+    expect(await state(2)).toEqual({ replicas: 2 });
+  });
+
+  it("throws a conflict with its managers and fields, and what was not sent as not sent", async () => {
+    const counterpart = await startKubernetes();
+    onTestFinished(() => counterpart.close());
+    const {
+      apply,
+      contract,
+      observe: look,
+    } = await kubernetesApply(configOf(counterpart.url), options);
+    const { signal } = new AbortController();
+    const notSent = (cause: unknown): Error => new Error("not sent", { cause });
+    const call = {
+      signal,
+      beforeWrite: () => {},
+      notSent,
+      key: "k",
+      target: "t",
+      version: 1,
+    } as never;
+    await apply({ size: 1 }, call);
+    changeBy(counterpart, path, "kubectl", { spec: { replicas: 5 } });
+    const error = await apply({ size: 1 }, call).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(FieldConflict);
+    expect(error).toMatchObject({ managers: ["kubectl"], fields: [".spec.replicas"] });
+    expect(contract.classify?.(error)).toBe("definitive");
+    const nowhere = await kubernetesApply(configOf(counterpart.url), {
+      ...options,
+      manifest: ({ size }: { size: number }) => ({
+        ...manifest({ size }),
+        metadata: { name: "web" },
+      }),
+    });
+    await expect(nowhere.apply({ size: 1 }, call)).rejects.toThrow("not sent");
+    const observation = { version: 1, signal } as never;
+    await expect(nowhere.observe({ size: 1 }, observation)).rejects.toThrow("names no namespace");
+    expect((await look({ size: 1 }, observation)).live?.metadata?.name).toBe("web");
+    expect(counterpart.sends).toHaveLength(2);
+  });
+});
