@@ -136,7 +136,7 @@ function refundTool({ client, provider }: Outside): Tool {
       arguments: (effect: { arguments: { orderId: string } }) => ({
         orderId: effect.arguments.orderId,
       }),
-    } as never,
+    },
     execute: async (args, call) => {
       // Side by side with another one: it is sent second.
       if (args.orderId === second.orderId) {
