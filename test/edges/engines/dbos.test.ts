@@ -11,6 +11,7 @@ import {
   type EngineWorld,
   askingFlow,
   dyingAfterEffect,
+  givenUpFlow,
   ledgerOf,
   noTo,
   openEngineWorld,
@@ -102,6 +103,15 @@ describe.skipIf(inject("postgresUrl") === null)("a flow on DBOS", () => {
     world.provider.fault({ dropReplyAfterCommit: true }, { decline: true });
     const ended = await (await flows.start(id, ticket)).getResult();
     expect(ended).toEqual({ code: "OPERATION_FAILED", undone: ["first"] });
+    expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
+  });
+
+  it("finds out what an act did that DBOS gave up, and undoes that", async () => {
+    const { world, died, flows } = await launchWith("issue_refund", ({ refund }, options) =>
+      dbosFlow(DBOS, givenUpFlow("given-up", refund), { ...options, maxAttempts: 2 }),
+    );
+    expect(await (await flows.start(id, ticket)).getResult()).toEqual(["refund"]);
+    expect(died()).toBe(2);
     expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
   });
 

@@ -206,6 +206,17 @@ export function sagaFlow(
   });
 }
 
+/** One refund, whose answer the engine gives up waiting for, and the undoing of what it did. */
+export function givenUpFlow(name: string, refund: Tool): Flow<typeof ticket, readonly string[]> {
+  return flow(name, async (f) => {
+    const had = await f.act("refund", refund, first).then(
+      () => true,
+      () => false,
+    );
+    return had ? [] : f.compensate("undo");
+  });
+}
+
 /** Asks before it refunds, and returns what was answered. */
 export function askingFlow(
   name: string,

@@ -10,6 +10,7 @@ import { describeStores } from "../../support/stores.ts";
 import {
   askingFlow,
   dyingAfterEffect,
+  givenUpFlow,
   ledgerOf,
   noTo,
   openEngineWorld,
@@ -138,6 +139,20 @@ describeStores("a flow on Restate", (suite) => {
     expect(await call(runKeyOf(id), "run", ticket)).toMatchObject({
       body: { code: "OPERATION_FAILED", undone: ["first"] },
     });
+    expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
+  });
+
+  it("finds out what an act did that Restate gave up, and undoes that", async ({ skip }) => {
+    if (server === null) return skip();
+    const world = await openEngineWorld((await suite.open()).store);
+    const { guard, died } = dyingAfterEffect(world.guard, 2, "issue_refund");
+    const { store, refund } = world;
+    const name = `given-up-${suite.kind}`;
+    const limited = { ...runOptions, maxRetryAttempts: 2 };
+    const options = { store, guard, tools: [refund], runOptions: limited };
+    const call = await serve(restateFlow(restate, givenUpFlow(name, refund), options), name);
+    expect(await call(runKeyOf(id), "run", ticket)).toMatchObject({ body: ["refund"] });
+    expect(died()).toBe(2);
     expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
   });
 

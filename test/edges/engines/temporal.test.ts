@@ -7,16 +7,12 @@ import { fileURLToPath } from "node:url";
 import { bundleWorkflowCode } from "@temporalio/worker";
 import { expect, it } from "vitest";
 import { createFlowActivities, decideInTemporal } from "../../../src/edges/engines/temporal.ts";
-import {
-  flow,
-  runKeyOf,
-  temporalFlow,
-  toolNamed,
-} from "../../../src/edges/engines/temporal-workflow.ts";
+import { runKeyOf, temporalFlow, toolNamed } from "../../../src/edges/engines/temporal-workflow.ts";
 import { describeStores } from "../../support/stores.ts";
 import {
   askingFlow,
   dyingAfterEffect,
+  givenUpFlow,
   ledgerOf,
   noTo,
   openEngineWorld,
@@ -121,17 +117,8 @@ describeStores("a flow on Temporal", (suite) => {
       runKeyOf(id),
       createFlowActivities({ store, guard, tools: [refund] }) as never,
     );
-    const giveUp = flow("give-up", async (f) => {
-      const acting = f.act("refund", toolNamed(refund.name), {
-        orderId: "a",
-        ticketId: "1",
-        amountMinor: 100,
-        reason: "late",
-      });
-      await acting.catch(() => {});
-      return f.compensate("undo");
-    });
-    const undone = await temporalFlow(history.attempt(), giveUp, activityOptions)(ticket);
+    const givenUp = givenUpFlow("given-up", toolNamed(refund.name));
+    const undone = await temporalFlow(history.attempt(), givenUp, activityOptions)(ticket);
     expect(undone).toEqual(["refund"]);
     expect(died()).toBe(10);
     expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
