@@ -2,9 +2,11 @@
  * `compensate`: an effect is undone once, however often and by however many it is asked for, and only
  * when it is proved. Judged by the provider's ledger.
  */
-import { expect } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
-import { compensate, defineTool } from "../../src/index.ts";
+import { findActEffect } from "../../src/effects/compensate.ts";
+import { compensate, days, defineTool } from "../../src/index.ts";
+import { recordWith } from "../ledger/records.ts";
 import { codeOf } from "../support/flow-world.ts";
 import { type World, keyedContract, refundLookUp, scenario } from "../support/world.ts";
 
@@ -88,4 +90,31 @@ scenario("a second effect that a person found is undone by its id, once", {}, as
   const again = await ask(key, world.guard, "re_2");
   expect([undone.replayed, again.replayed]).toEqual([false, true]);
   expect(operations()).toEqual(["refund", "take-back"]);
+});
+
+scenario("what is purged is not undone, and is told so for good", {}, async (world) => {
+  const { refund, ask, operations } = undoable(world);
+  await world.run({ tool: refund });
+  const { key } = await world.row();
+  world.advance(days(46));
+  expect(await world.guard.purge()).toBe(1);
+  expect(await codeOf(ask(key))).toBe("KEY_EXPIRED");
+  expect(await codeOf(ask(key))).toBe("KEY_EXPIRED");
+  expect(operations()).toEqual(["refund"]);
+});
+
+it.each([
+  ["proved", recordWith({ status: "DONE", resultKind: "undefined" })],
+  ["none", recordWith({ status: "FAILED", error: "{}" })],
+  ["unsettled", recordWith({ status: "DONE", resultKind: "json", result: "{" })],
+  ["none", recordWith({ status: "DONE", fingerprint: "another call's" })],
+  ["none", undefined],
+  ["unsettled", recordWith({ status: "IN_PROGRESS" })],
+  ["unsettled", recordWith({ status: "UNKNOWN" })],
+  ["unsettled", recordWith({ status: "NEEDS_REVIEW" })],
+  ["unsettled", recordWith({ status: "FAILED", incident: "a refund after all, re_2" })],
+] as const)("an act without an answer had the effect: %s", async (answer, record) => {
+  const store = { read: async () => record };
+  const { tenant, key, fingerprint } = recordWith();
+  expect(await findActEffect(store, { tenant, key, fingerprint })).toBe(answer);
 });

@@ -42,10 +42,16 @@ async function openHall(suite: StoreSuite, passThrough: boolean) {
     passThrough,
   };
   /** Kills so many processes at the point, and lets one more finish the run. */
-  const play = async (point: FlowPointName, count: number): Promise<string> => {
+  const play = async (point: FlowPointName, count: number, undo = false): Promise<string> => {
+    const todo = { ...order, runId: point, undo };
     for (let kill = 0; kill < count; kill += 1) {
       const worker = await startWorker<FlowCommands>("worker-flow.ts");
-      const working = worker.call("work", { ...order, runId: point, standAt: point });
+      const working = worker.call("work", {
+        ...todo,
+        standAt: point,
+        // The second one to die takes the first undo from the store, and dies after the next.
+        passes: undo ? kill : 0,
+      });
       await Promise.race([
         worker.reported("stands"),
         working.then((status) => Promise.reject(new Error(`${point}: it is ${status} already`))),
@@ -56,7 +62,7 @@ async function openHall(suite: StoreSuite, passThrough: boolean) {
         and status = 'RUNNING'`);
     }
     const last = await startWorker<FlowCommands>("worker-flow.ts");
-    return last.call("work", { ...order, runId: point });
+    return last.call("work", todo);
   };
   const prompts = (runId: string): number =>
     readFileSync(promptsFile, "utf8")
@@ -64,7 +70,13 @@ async function openHall(suite: StoreSuite, passThrough: boolean) {
       .filter((line) => line === runId).length;
   const refunds = (runId: string): number =>
     provider.ledger().filter(({ body }) => body["orderId"] === runId).length;
-  return { store: opened.store, play, prompts, refunds };
+  /** What the provider made for the run, in order. */
+  const ledger = (runId: string): readonly string[] =>
+    provider
+      .ledger()
+      .map(({ operation, body }) => `${operation} ${body["orderId"] as string}`)
+      .filter((entry) => entry.includes(` ${runId} `));
+  return { store: opened.store, play, prompts, refunds, ledger };
 }
 
 describeStores("processes killed in the middle of a flow", (suite) => {
@@ -90,6 +102,26 @@ describeStores("processes killed in the middle of a flow", (suite) => {
       flowPointNames.toSorted(),
     );
     expect(new Set(events.map(({ id }) => id)).size).toBe(flowPointNames.length);
+  });
+
+  it("leave each refund to be taken back once, in reverse order, wherever they die", async () => {
+    const hall = await openHall(suite, false);
+    // The process of each point dies before the first undo is sent, after each, and after the last.
+    const deaths = { "step-started": 1, "step-acted": 2, "step-recorded": 1 } as const;
+    const points = Object.keys(deaths) as (keyof typeof deaths)[];
+    await Promise.all(
+      points.map(async (point) => {
+        expect(await hall.play(point, deaths[point], true), point).toBe("DONE");
+      }),
+    );
+    for (const point of points) {
+      expect(hall.ledger(point)).toEqual([
+        `refund ${point} 1`,
+        `refund ${point} 2`,
+        `take-back ${point} 2`,
+        `take-back ${point} 1`,
+      ]);
+    }
   });
 
   it("would refund twice without the guard", async () => {

@@ -37,11 +37,12 @@ const refundSchema: GuardedTool<RefundArgs, "orderId" | "amountMinor", unknown>[
   },
 };
 
-/** Declares the tool. */
+/** Declares the tool. With `undo` its effect can be taken back. */
 export function workerRefund(
   client: ProviderClient,
   options: WorkerContract,
   onAbort: (afterMs: number) => void = () => {},
+  undo?: Tool,
 ): Tool {
   const send = executeRefund(client);
   return defineTool({
@@ -51,12 +52,33 @@ export function workerRefund(
     intent: ({ args }: { args: RefundArgs }) => `refund:order-${args.orderId}`,
     businessArguments: ["orderId", "amountMinor"],
     contract: contractOf(client, options),
+    ...(undo === undefined ? {} : { compensation: { tool: undo, arguments: argumentsOf } }),
     execute: async (args, call) => {
       const startedAtMs = performance.now();
       call.signal.addEventListener("abort", () => onAbort(performance.now() - startedAtMs));
       return send(args, call);
     },
   });
+}
+
+/** Takes a refund back. */
+export function workerTakeBack(client: ProviderClient): Tool {
+  return defineTool({
+    name: "take_back",
+    kind: "non-idempotent",
+    arguments: refundSchema,
+    intent: ({ args }: { args: RefundArgs }) => `take-back:order-${args.orderId}`,
+    businessArguments: ["orderId", "amountMinor"],
+    contract: contractOf(client, {}),
+    execute: ({ orderId }, { key, wireKey, signal, beforeWrite }) => {
+      const request = { operation: "take-back", body: { orderId }, key: wireKey, tag: key };
+      return client.createEffect({ ...request, signal, beforeWrite });
+    },
+  });
+}
+
+function argumentsOf(effect: { readonly arguments: unknown }): unknown {
+  return effect.arguments;
 }
 
 function contractOf(

@@ -66,6 +66,8 @@ export function dbosFlow<Input extends Json, Output>(
     (input: Input): Promise<Output> => {
       const run = { ...runIdOf(dbos.workflowID ?? ""), flow: name, version };
       const journal: EngineJournal = {
+        // It knows a step by its number alone, and two chains of steps would be numbered anew.
+        sideBySide: false,
         decide: (step, ask) => dbos.runStep(ask, { name: step, ...retries }),
         perform: (step, request) =>
           dbos.runStep(() => worker.perform(run, request), { name: step, ...retries }),

@@ -76,6 +76,8 @@ function journalOn(
   perform: (request: Parameters<EngineJournal["perform"]>[1]) => Promise<StepAnswer>,
 ): EngineJournal {
   return {
+    // Its SDK refuses a second plain `await` of a journal entry while one is pending.
+    sideBySide: false,
     decide: (step, ask) => ctx.run(step, ask, { ...runOptions }),
     perform: (step, request) => ctx.run(step, () => perform(request), { ...runOptions }),
     sleep: async (step, spanMs) => {

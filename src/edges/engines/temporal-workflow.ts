@@ -99,6 +99,7 @@ function journalOn(
   const decided = new Set<string>();
   sdk.setHandler(sdk.defineSignal<[string]>(decidedSignal), (step) => void decided.add(step));
   return {
+    sideBySide: true,
     // What it asks is an activity, so its answer is in the history.
     decide: (_, ask) => ask(),
     perform: (_, request) => nevertwicePerform(run, request),

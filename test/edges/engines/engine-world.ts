@@ -9,6 +9,7 @@ import {
   type EffectStore,
   type Flow,
   type Guard,
+  type NeverTwiceError,
   type Tool,
   createGuard,
   defineTool,
@@ -20,7 +21,12 @@ import {
   startFakeProvider,
 } from "../../../src/testing/fake-provider/index.ts";
 import { passThroughGuard } from "../../support/pass-through.ts";
-import { executeRefund, keyedContract, refundLookUp } from "../../support/world.ts";
+import {
+  classifyProviderError,
+  executeRefund,
+  keyedContract,
+  refundLookUp,
+} from "../../support/world.ts";
 
 export const ticket = { orderId: "8812", ticketId: "5521", text: "It arrived broken." };
 
@@ -50,7 +56,7 @@ export async function openEngineWorld(
     client.close();
     await provider.close();
   });
-  const refund = refundTool(client);
+  const refund = refundTool({ client, provider });
   const real = await createGuard({ store, tools: [refund] });
   const none = await passThroughGuard({ store, tools: [refund] });
   const guard: Guard = passThrough ? { ...real, run: (...call) => none.run(...call) } : real;
@@ -87,8 +93,32 @@ export async function openEngineWorld(
 }
 
 /** Short spans, by the real clock. */
-function refundTool(client: ReturnType<typeof createProviderClient>): Tool {
+function refundTool({ client, provider }: Outside): Tool {
   const { lagMs: _, ...lookUp } = refundLookUp(client);
+  const contract = {
+    ...keyedContract,
+    timeoutMs: 1000,
+    leaseMs: 2000,
+    flightMs: 300,
+    marginMs: 200,
+    sendWithinMs: 500,
+    lookUp: { ...lookUp, lagMs: 0 },
+    providerId: (refund: { id: string }) => refund.id,
+    classify: classifyProviderError,
+  };
+  const send = executeRefund(client);
+  const takeBack = defineTool({
+    name: "take_back",
+    kind: "non-idempotent",
+    arguments: z.object({ orderId: z.string() }),
+    intent: ({ args }) => `take-back:${args.orderId}`,
+    businessArguments: ["orderId"],
+    contract: contract as never,
+    execute: ({ orderId }, { key, wireKey, signal, beforeWrite }) => {
+      const request = { operation: "take-back", body: { orderId }, key: wireKey, tag: key };
+      return client.createEffect({ ...request, signal, beforeWrite });
+    },
+  });
   return defineTool({
     name: "issue_refund",
     kind: "non-idempotent",
@@ -100,17 +130,26 @@ function refundTool(client: ReturnType<typeof createProviderClient>): Tool {
     }),
     intent: ({ args }) => `refund:order-${args.orderId}:ticket-${args.ticketId}`,
     businessArguments: ["orderId", "amountMinor"],
-    contract: {
-      ...keyedContract,
-      timeoutMs: 1000,
-      leaseMs: 2000,
-      flightMs: 300,
-      marginMs: 200,
-      sendWithinMs: 500,
-      lookUp: { ...lookUp, lagMs: 0 },
-    } as never,
-    execute: executeRefund(client),
+    contract: contract as never,
+    compensation: {
+      tool: takeBack,
+      arguments: (effect: { arguments: { orderId: string } }) => ({
+        orderId: effect.arguments.orderId,
+      }),
+    },
+    execute: async (args, call) => {
+      // Side by side with another one: it is sent second.
+      if (args.orderId === second.orderId) {
+        await expect.poll(() => provider.arrivals().length, { interval: 5 }).toBeGreaterThan(0);
+      }
+      return send(args, call);
+    },
   });
+}
+
+interface Outside {
+  readonly client: ReturnType<typeof createProviderClient>;
+  readonly provider: FakeProvider;
 }
 
 /**
@@ -138,15 +177,85 @@ export function yesTo({ name, version, fingerprint }: ApprovalRecord) {
   return { name, version, fingerprint, decision: "approve" as const, by, why };
 }
 
+const first = { orderId: "a", ticketId: "1", amountMinor: 100, reason: "late" };
+const second = { ...first, orderId: "b" };
+
+/** What became of {@link sagaFlow}. */
+export interface SagaEnd {
+  readonly code: string;
+  readonly undone: readonly string[];
+}
+
+/** Two refunds, of which the test has the second refused, and the undoing of what there is. */
+export function sagaFlow(
+  name: string,
+  refund: Tool,
+  order: "one by one" | "side by side",
+): Flow<typeof ticket, SagaEnd> {
+  return flow(name, async (f) => {
+    try {
+      const acting = f.act("first", refund, first);
+      if (order === "one by one") await acting;
+      await Promise.all([acting, f.act("second", refund, second)]);
+      return { code: "nothing", undone: [] };
+    } catch (error) {
+      const { code } = error as NeverTwiceError;
+      if (code !== "OPERATION_FAILED") throw error;
+      return { code, undone: await f.compensate("undo") };
+    }
+  });
+}
+
+/** One refund, whose answer the engine gives up waiting for, and the undoing of what it did. */
+export function givenUpFlow(name: string, refund: Tool): Flow<typeof ticket, readonly string[]> {
+  return flow(name, async (f) => {
+    const had = await f.act("refund", refund, first).then(
+      () => true,
+      () => false,
+    );
+    return had ? [] : f.compensate("undo");
+  });
+}
+
+/** Asks before it refunds, and returns what was answered. */
+export function askingFlow(
+  name: string,
+  refund: Tool,
+  waitMs: number,
+): Flow<typeof ticket, { readonly code: string }> {
+  return flow(name, async (f) => {
+    try {
+      await f.approve("manager", first, { tool: refund, waitMs });
+      await f.act("refund", refund, first);
+      return { code: "nothing" };
+    } catch (error) {
+      return { code: (error as NeverTwiceError).code };
+    }
+  });
+}
+
+/** What the provider made, in order. */
+export function ledgerOf({ provider }: EngineWorld): readonly string[] {
+  return provider
+    .ledger()
+    .map(({ operation, body }) => `${operation} ${body["orderId"] as string}`);
+}
+
+/** A person's no. */
+export function noTo(approval: ApprovalRecord) {
+  return { ...yesTo(approval), decision: "decline" as const };
+}
+
 /** The guard, but the process "ends" so often after an effect before anybody hears of it. */
 export function dyingAfterEffect(
   guard: Guard,
   deaths: number,
+  tool?: string,
 ): { guard: Guard; died: () => number } {
   let died = 0;
   const run = async (...call: Parameters<Guard["run"]>) => {
     const outcome = await guard.run(...call);
-    if (died < deaths) {
+    if (died < deaths && (tool ?? call[0].name) === call[0].name) {
       died += 1;
       throw new Error("the process ended before the engine recorded the step");
     }

@@ -7,7 +7,18 @@ import { createServer } from "node:http2";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { restateFlow, runKeyOf } from "../../../src/edges/engines/restate.ts";
 import { describeStores } from "../../support/stores.ts";
-import { dyingAfterEffect, openEngineWorld, refundFlow, ticket, yesTo } from "./engine-world.ts";
+import {
+  askingFlow,
+  dyingAfterEffect,
+  givenUpFlow,
+  ledgerOf,
+  noTo,
+  openEngineWorld,
+  refundFlow,
+  sagaFlow,
+  ticket,
+  yesTo,
+} from "./engine-world.ts";
 import { type RestateServer, freePort, startRestate } from "./restate-server.ts";
 
 // Restate's SDK needs it; Node has it from version 22 on.
@@ -27,7 +38,10 @@ afterAll(async () => {
   await server?.stop();
 });
 
-async function serve(service: Parameters<typeof restate.serve>[0]["services"][number]) {
+async function serve(
+  service: Parameters<typeof restate.serve>[0]["services"][number],
+  name = "refund-ticket",
+) {
   if (server === null) throw new Error("there is no Restate server");
   const handler = restate.createEndpointHandler({
     services: [service],
@@ -52,7 +66,7 @@ async function serve(service: Parameters<typeof restate.serve>[0]["services"][nu
   expect(registered.ok, await registered.text()).toBe(true);
   const { ingressUrl } = server;
   return async (key: string, handlerName: string, body: unknown) => {
-    const url = `${ingressUrl}/refund-ticket/${encodeURIComponent(key)}/${handlerName}`;
+    const url = `${ingressUrl}/${name}/${encodeURIComponent(key)}/${handlerName}`;
     const headers = { "content-type": "application/json" };
     const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
     const text = await answer.text();
@@ -60,22 +74,24 @@ async function serve(service: Parameters<typeof restate.serve>[0]["services"][nu
   };
 }
 
+const runOptions = { initialRetryInterval: 50, maxRetryInterval: 200 };
+
 describeStores("a flow on Restate", (suite) => {
+  const id = { tenant: "acme", runId: "run" };
   const play = async (passThrough: boolean) => {
     const world = await openEngineWorld((await suite.open()).store, passThrough);
     const { guard, died } = dyingAfterEffect(world.guard, 2);
     const { store, refund } = world;
-    const runOptions = { initialRetryInterval: 50, maxRetryInterval: 200 };
     const options = { store, guard, tools: [refund], runOptions };
     const call = await serve(restateFlow(restate, refundFlow(world, refund), options));
-    const id = { tenant: "acme", runId: `ticket-${suite.kind}-${passThrough}` };
-    const running = call(runKeyOf(id), "run", ticket);
-    const approval = await world.approvalOf(id.runId);
+    const own = { tenant: "acme", runId: `ticket-${suite.kind}-${passThrough}` };
+    const running = call(runKeyOf(own), "run", ticket);
+    const approval = await world.approvalOf(own.runId);
     const decision = yesTo(approval);
     expect(world.provider.ledger()).toHaveLength(0);
-    const stale = await call(runKeyOf(id), "decide", { ...decision, version: 99 });
+    const stale = await call(runKeyOf(own), "decide", { ...decision, version: 99 });
     expect(stale.status).toBe(409);
-    expect((await call(runKeyOf(id), "decide", decision)).status).toBe(200);
+    expect((await call(runKeyOf(own), "decide", decision)).status).toBe(200);
     const ended = await running;
     return { world, ended, died };
   };
@@ -90,6 +106,85 @@ describeStores("a flow on Restate", (suite) => {
     expect(world.prompts()).toBe(1);
     expect(world.provider.ledger()).toHaveLength(1);
     expect(await world.eventIds()).toEqual([(ended.body as { eventId: string }).eventId]);
+  });
+
+  it("undoes what there is when a refund is refused, once, though the process ends twice after it", async ({
+    skip,
+  }) => {
+    if (server === null) return skip();
+    const world = await openEngineWorld((await suite.open()).store);
+    const { guard, died } = dyingAfterEffect(world.guard, 2, "take_back");
+    const { store, refund } = world;
+    const name = `saga-${suite.kind}`;
+    const saga = sagaFlow(name, refund, "one by one");
+    const options = { store, guard, tools: [refund], runOptions };
+    const call = await serve(restateFlow(restate, saga, options), name);
+    world.provider.fault({ pass: true }, { decline: true });
+    expect(await call(runKeyOf(id), "run", ticket)).toMatchObject({
+      body: { code: "OPERATION_FAILED", undone: ["first"] },
+    });
+    expect(died()).toBe(2);
+    expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
+  });
+
+  it("waits for a refund in doubt, and then undoes it", async ({ skip }) => {
+    if (server === null) return skip();
+    const world = await openEngineWorld((await suite.open()).store);
+    const { store, refund, guard } = world;
+    const name = `doubt-${suite.kind}`;
+    const saga = sagaFlow(name, refund, "one by one");
+    const options = { store, guard, tools: [refund], runOptions };
+    const call = await serve(restateFlow(restate, saga, options), name);
+    world.provider.fault({ dropReplyAfterCommit: true }, { decline: true });
+    expect(await call(runKeyOf(id), "run", ticket)).toMatchObject({
+      body: { code: "OPERATION_FAILED", undone: ["first"] },
+    });
+    expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
+  });
+
+  it("finds out what an act did that Restate gave up, and undoes that", async ({ skip }) => {
+    if (server === null) return skip();
+    const world = await openEngineWorld((await suite.open()).store);
+    const { guard, died } = dyingAfterEffect(world.guard, 2, "issue_refund");
+    const { store, refund } = world;
+    const name = `given-up-${suite.kind}`;
+    const limited = { ...runOptions, maxRetryAttempts: 2 };
+    const options = { store, guard, tools: [refund], runOptions: limited };
+    const call = await serve(restateFlow(restate, givenUpFlow(name, refund), options), name);
+    expect(await call(runKeyOf(id), "run", ticket)).toMatchObject({ body: ["refund"] });
+    expect(died()).toBe(2);
+    expect(ledgerOf(world)).toEqual(["refund a", "take-back a"]);
+  });
+
+  it("refuses steps side by side, which it could not replay", async ({ skip }) => {
+    if (server === null) return skip();
+    const world = await openEngineWorld((await suite.open()).store);
+    const { store, refund, guard } = world;
+    const name = `side-by-side-${suite.kind}`;
+    const saga = sagaFlow(name, refund, "side by side");
+    const options = { store, guard, tools: [refund], runOptions };
+    const call = await serve(restateFlow(restate, saga, options), name);
+    const { status, body } = await call(runKeyOf(id), "run", ticket);
+    expect(status).toBe(500);
+    expect(JSON.stringify(body)).toMatch(/while another one is under way/);
+    expect(ledgerOf(world)).not.toContain("refund b");
+  });
+
+  it.each(["APPROVAL_DECLINED", "APPROVAL_EXPIRED"])("refunds nothing after %s", async (code) => {
+    if (server === null) return;
+    const world = await openEngineWorld((await suite.open()).store);
+    const { store, refund, guard } = world;
+    const name = `asking-${suite.kind}-${code}`;
+    const asking = askingFlow(name, refund, code === "APPROVAL_EXPIRED" ? 300 : 60_000);
+    const options = { store, guard, tools: [refund], runOptions };
+    const call = await serve(restateFlow(restate, asking, options), name);
+    const running = call(runKeyOf(id), "run", ticket);
+    if (code === "APPROVAL_DECLINED") {
+      const approval = await world.approvalOf(id.runId);
+      expect((await call(runKeyOf(id), "decide", noTo(approval))).status).toBe(200);
+    }
+    expect(await running).toMatchObject({ status: 200, body: { code } });
+    expect(ledgerOf(world)).toEqual([]);
   });
 
   it("would refund three times without the guard", async ({ skip }) => {

@@ -41,7 +41,7 @@ export function openHistory(
     }
     // As over the wire: JSON there and back.
     const result = event === undefined ? JSON.stringify(await work()) : event.result;
-    if (event === undefined) events.push({ name, result });
+    if (event === undefined) events[at] = { name, result };
     return result === undefined ? undefined : (JSON.parse(result) as unknown);
   };
   const retried = async (activity: Activity, args: unknown[]): Promise<unknown> => {

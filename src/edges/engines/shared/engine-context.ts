@@ -19,10 +19,12 @@ import type {
 import { hasValue, readValue, storeFailure, storeValue } from "../../../flow/step-value.ts";
 import type { Tool } from "../../../guard/tool.ts";
 import { checkedId } from "../../../intent/intent.ts";
-import type { EngineRun, StepAnswer, StepRequest } from "./requests.ts";
+import type { ActCall, EngineRun, StepAnswer, StepRequest } from "./requests.ts";
 
 /** What an engine offers: a journal, a clock, and news of a decision. */
 export interface EngineJournal {
+  /** False: a step begun while another one is under way is refused. */
+  readonly sideBySide: boolean;
   /** Asks once, and records the text before it returns. */
   decide(step: string, ask: () => Promise<string>): Promise<string>;
   /** Has it done by a process with store, guard and tools, and records the answer. */
@@ -58,9 +60,11 @@ class EngineSteps {
   readonly #run: EngineRun;
   readonly #journal: EngineJournal;
   readonly #names = new Set<string>();
-  readonly #effects: { readonly name: string; readonly key: string }[] = [];
+  /** In the order in which the body came to them, which every replay keeps. */
+  readonly #acts: Act[] = [];
   readonly #approved: Approval[] = [];
   #hasApprovals = false;
+  #underWay = 0;
 
   constructor(run: EngineRun, journal: EngineJournal) {
     this.#run = run;
@@ -72,17 +76,19 @@ class EngineSteps {
     return Object.freeze({
       tenant,
       runId,
-      decide: <T>(step: string, ask: () => Promise<T> | T) => this.#decide(step, ask),
+      decide: <T>(step: string, ask: () => Promise<T> | T) =>
+        this.#take(step, () => this.#decide(step, ask)),
       act: <Result>(step: string, tool: Tool<Result>, args: unknown, options?: ActOptions) =>
-        this.#act(step, tool, args, options) as Promise<Result>,
+        this.#take(step, () => this.#act(step, tool, args, options) as Promise<Result>),
       approve: (step: string, payload: unknown, options?: ApproveOptions) =>
-        this.#approve(step, payload, options),
-      sleep: async (step: string, spanMs: number) => {
-        this.#take(step);
-        await this.#journal.sleep(step, checkedSpan(step, spanMs));
+        this.#take(step, () => this.#approve(step, payload, options)),
+      sleep: (step: string, spanMs: number) =>
+        this.#take(step, async () => this.#journal.sleep(step, checkedSpan(step, spanMs))),
+      emit: (type: string, data: unknown, options: EmitOptions = {}) => {
+        const { step = type, subject = null } = options;
+        return this.#take(step, () => this.#emit(step, type, data, subject));
       },
-      emit: (type: string, data: unknown, options?: EmitOptions) => this.#emit(type, data, options),
-      compensate: (step: string) => this.#compensate(step),
+      compensate: (step: string) => this.#take(step, () => this.#compensate(step)),
       fail: (reason: string): never => {
         throw new NeverTwiceError("RUN_FAILED", reason, { details: { runId } });
       },
@@ -98,7 +104,6 @@ class EngineSteps {
   }
 
   async #decide<T>(step: string, ask: () => Promise<T> | T): Promise<T> {
-    this.#take(step);
     const text = await this.#journal.decide(step, async () => {
       try {
         return storeValue(step, await ask());
@@ -117,12 +122,11 @@ class EngineSteps {
     args: unknown,
     options: ActOptions = {},
   ): Promise<unknown> {
-    this.#take(step);
     const approved = [...this.#approved];
-    const parts = { tool, args: toPlainJson(args), options: plainOptions(options), approved };
-    const { value, key } = await this.#settled(step, { kind: "act", step, ...parts });
-    if (key !== null && hasValue(value)) this.#effects.push({ name: step, key });
-    return readValue(value);
+    const call = { step, tool, args: toPlainJson(args), options: plainOptions(options) };
+    const settling = this.#settled(step, { kind: "act", ...call, approved });
+    this.#acts.push({ call, settling });
+    return readValue((await settling).value);
   }
 
   async #approve(
@@ -130,7 +134,6 @@ class EngineSteps {
     payload: unknown,
     { tool, waitMs = days(7), ...options }: ApproveOptions = {},
   ): Promise<Approval> {
-    this.#take(step);
     this.#hasApprovals = true;
     const { value } = await this.#settled(step, {
       kind: "approve",
@@ -145,22 +148,24 @@ class EngineSteps {
     return approval;
   }
 
-  async #emit(type: string, data: unknown, options: EmitOptions = {}): Promise<string> {
-    const { step = type, subject = null } = options;
-    this.#take(step);
+  async #emit(step: string, type: string, data: unknown, subject: string | null): Promise<string> {
     const event = { type, data: data === undefined ? undefined : toPlainJson(data), subject };
     const { value } = await this.#settled(step, { kind: "emit", step, ...event });
     return readValue(value) as string;
   }
 
-  /** In reverse order, each undo a step of its own. */
+  /** In reverse order, each undo a step of its own, once no act is under way or in doubt. */
   async #compensate(step: string): Promise<readonly string[]> {
-    this.#take(step);
+    const acts = [...this.#acts];
+    const answers = await Promise.all(acts.map(({ settling }) => settling.catch(() => null)));
     const undone: string[] = [];
-    for (const { name, key } of this.#effects.toReversed()) {
-      const each = `${step}: ${name}`;
-      const { value } = await this.#settled(each, { kind: "compensate", step: each, key });
-      if (readValue(value) === true) undone.push(name);
+    for (const [index, { call }] of [...acts.entries()].toReversed()) {
+      const answer = answers[index] ?? null;
+      if (answer !== null && (answer.key === null || !hasValue(answer.value))) continue;
+      const each = `${step}: ${call.step}`;
+      const request = { step: each, key: answer?.key ?? null, act: call };
+      const { value } = await this.#settled(each, { kind: "compensate", ...request });
+      if (readUndone(value, call.step, undone) === true) undone.push(call.step);
     }
     return undone;
   }
@@ -188,16 +193,52 @@ class EngineSteps {
     }
   }
 
-  #take(step: string): void {
+  async #take<T>(step: string, work: () => Promise<T>): Promise<T> {
     checkedId(step, "the step's name");
+    const { runId } = this.#run;
     if (this.#names.has(step)) {
-      throw new NeverTwiceError(
-        "STEP_INVALID",
-        `The run ${this.#run.runId} comes to a second step called "${step}". A step is recorded under its name: give each its own, e.g. with what it is about.`,
-        { details: { run: this.#run.runId, step } },
+      throw invalid(
+        step,
+        `The run ${runId} comes to a second step called "${step}". A step is recorded under its name: give each its own, e.g. with what it is about.`,
+      );
+    }
+    if (!this.#journal.sideBySide && this.#underWay > 0) {
+      throw invalid(
+        step,
+        `The run ${runId} comes to the step "${step}" while another one is under way, which this engine can't replay. Await each step before the next. Nothing was recorded of this one.`,
       );
     }
     this.#names.add(step);
+    this.#underWay += 1;
+    try {
+      return await work();
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+}
+
+/** An act that the body has come to. */
+interface Act {
+  readonly call: ActCall;
+  /** Rejects when the engine gave it up. */
+  readonly settling: Promise<Extract<StepAnswer, { kind: "ended" }>>;
+}
+
+/** A refused undo says how far the undoing has come. */
+function readUndone(value: string, step: string, undone: readonly string[]): unknown {
+  try {
+    return readValue(value);
+  } catch (cause) {
+    if (!isNeverTwiceError(cause)) throw cause;
+    const { code, message, key, details } = cause;
+    const had = undone.length === 0 ? "nothing" : undone.join(", ");
+    const more = { key, cause, details: { ...details, step, undone: [...undone] } };
+    throw new NeverTwiceError(
+      code,
+      `Undoing "${step}": ${message} Undone before it: ${had}.`,
+      more,
+    );
   }
 }
 
@@ -212,9 +253,12 @@ function plainOptions(options: ActOptions): ActOptions {
 
 function checkedSpan(step: string, spanMs: number): number {
   if (isSpan(spanMs)) return spanMs;
-  throw new NeverTwiceError(
-    "STEP_INVALID",
+  throw invalid(
+    step,
     `The step "${step}" has a span of ${String(spanMs)}: it must be a number of milliseconds. Nothing was recorded.`,
-    { details: { step } },
   );
+}
+
+function invalid(step: string, message: string): NeverTwiceError {
+  return new NeverTwiceError("STEP_INVALID", message, { details: { step } });
 }

@@ -8,7 +8,7 @@
 import { canonicalJson, sha256Hex } from "../../../base/canonical-json.ts";
 import { days } from "../../../base/duration.ts";
 import { type ErrorCode, NeverTwiceError, isNeverTwiceError } from "../../../base/errors.ts";
-import { compensate, isCompensable } from "../../../effects/compensate.ts";
+import { compensate, findActEffect, isCompensable } from "../../../effects/compensate.ts";
 import { emit } from "../../../effects/emit.ts";
 import { readApproval } from "../../../flow/approval.ts";
 import { storeFailure, storeValue } from "../../../flow/step-value.ts";
@@ -118,8 +118,10 @@ async function act(
   if (approval !== undefined && approval.fingerprint !== identity?.fingerprint) {
     throw notApproved(step, approval.by, approval.key);
   }
-  const { value } = await shop.guard.run(tool, args, context);
-  return { kind: "ended", value: storeValue(step, value), key: identity?.key ?? null };
+  const { value, omitted } = await shop.guard.run(tool, args, context);
+  // A result that isn't stored is no replay's either.
+  const result = storeValue(step, omitted === null ? value : undefined);
+  return { kind: "ended", value: result, key: identity?.key ?? null };
 }
 
 async function approve(
@@ -171,17 +173,34 @@ async function emitEvent(
   return { kind: "ended", value: storeValue(step, id), key: null };
 }
 
-/** Ends with true when the effect was undone, with false when its tool declares no compensation. */
+/** Ends with true when the effect was undone, with false when there is none that can be. */
 async function undo(
-  { store, guard, tools }: Workshop,
-  { tenant }: EngineRun,
-  { step, key }: Request<"compensate">,
+  shop: Workshop,
+  run: EngineRun,
+  request: Request<"compensate">,
 ): Promise<StepAnswer> {
-  const record = await store.read({ tenant, key });
-  const tool = tools.get(record?.tool ?? "");
-  const leave = tool !== undefined && !isCompensable(tool);
+  const { store, guard, tools } = shop;
+  const { tenant } = run;
+  const key = request.key ?? (await keyOfEffect(shop, run, request));
+  const record = key === null ? undefined : await store.read({ tenant, key });
+  const tool = tools.get(record?.tool ?? request.act.tool);
+  const leave = key === null || (tool !== undefined && !isCompensable(tool));
   if (!leave) await compensate(guard, store, [...tools.values()], { tenant, key });
-  return { kind: "ended", value: storeValue(step, !leave), key };
+  return { kind: "ended", value: storeValue(request.step, !leave), key };
+}
+
+/** Of an act that the engine gave up before it had the answer; null when that had no effect. */
+async function keyOfEffect(
+  shop: Workshop,
+  run: EngineRun,
+  { act: { tool: name, args, options, step } }: Request<"compensate">,
+): Promise<string | null> {
+  const tool = toolOf(shop, name);
+  const identity = await shop.guard.identify(tool, args, callContext(run, step, options));
+  if (identity === null) return null;
+  const found = await findActEffect(shop.store, identity);
+  // In doubt `compensate` refuses, until the guard has found out.
+  return found === "none" ? null : identity.key;
 }
 
 async function end(

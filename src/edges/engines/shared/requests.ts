@@ -14,17 +14,21 @@ export interface EngineRun extends RunId {
   readonly version: number;
 }
 
+/** A call of a tool through the guard. */
+export interface ActCall {
+  readonly step: string;
+  readonly tool: string;
+  readonly args: unknown;
+  readonly options: ActOptions;
+}
+
 /** One thing to do. Whatever it is, doing it again has no second effect. */
 export type StepRequest =
-  | {
+  | (ActCall & {
       readonly kind: "act";
-      readonly step: string;
-      readonly tool: string;
-      readonly args: unknown;
-      readonly options: ActOptions;
       /** What was approved in this run so far. */
       readonly approved: readonly Approval[];
-    }
+    })
   | {
       readonly kind: "approve";
       readonly step: string;
@@ -40,7 +44,13 @@ export type StepRequest =
       readonly data: unknown;
       readonly subject: string | null;
     }
-  | { readonly kind: "compensate"; readonly step: string; readonly key: string }
+  | {
+      readonly kind: "compensate";
+      readonly step: string;
+      /** Of the effect to undo; null when the engine gave the act up before its answer. */
+      readonly key: string | null;
+      readonly act: ActCall;
+    }
   | { readonly kind: "end"; readonly step: string; readonly error: string | null };
 
 /** What came of it. The engine records it under the step's id. */
