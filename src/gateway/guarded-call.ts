@@ -51,7 +51,7 @@ export async function callGuarded(
     entry,
     request: round?.request ?? request,
     args: request.params["arguments"] ?? {},
-    context: contextOf(parts, entry, request),
+    context: contextOf(parts, request, entry.policy.waitMs),
   };
   const note = round === undefined ? undefined : await decideIn(call, round);
   try {
@@ -69,16 +69,17 @@ interface GuardedCall {
   readonly context: RunContext;
 }
 
-function contextOf(
-  { config, withdraw }: GuardedCallParts,
-  entry: GuardedEntry,
+/** Who asks, and for what. */
+export function contextOf(
+  { config, withdraw }: Pick<GuardedCallParts, "config" | "withdraw">,
   request: AgentRequest,
+  waitMs: number,
 ): RunContext {
   const { intents, trusted, ...ids } = readCaller(request.facts, config.context);
   return {
     ...ids,
     trusted: { ...trusted, [intentsFact]: intents },
-    onInProgress: { waitMs: entry.policy.waitMs },
+    onInProgress: { waitMs },
     signal: withdraw,
   };
 }
