@@ -8,7 +8,7 @@ import { type NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
 import { errorResult, outcomeResult, withNote, withValues } from "../edges/mcp/answers.ts";
 import { type CallExtras, withExtras } from "../edges/mcp/call-extras.ts";
 import { readCaller } from "../edges/mcp/caller-context.ts";
-import { intentsFact } from "../edges/mcp/guarded-tool.ts";
+import { intentsFact } from "../edges/mcp/brought-intent.ts";
 import { InputRequired } from "../edges/mcp/upstream-errors.ts";
 import type { CallIdentity, Guard } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
