@@ -252,7 +252,9 @@ export class Gateway {
     entry: Extract<CatalogueEntry, { verdict: "pass" }>,
     request: AgentRequest,
   ): Promise<Members> {
-    const params = { ...request.params, name: entry.shown.name };
+    // Whoever runs no tasks takes the call as a plain one (2025-11-25, tasks).
+    const { task: _asTask, ...given } = request.params;
+    const params = { ...given, name: entry.shown.name };
     const signal = AbortSignal.any([request.signal, this.#withdraw.signal]);
     return this.#forwarder.forward(entry.upstream, "tools/call", params, { ...request, signal });
   }
