@@ -24,7 +24,7 @@ gatewayScenario(
       task: { ttl: 60_000 },
     };
     const call = async (): Promise<ToolAnswer> =>
-      (await world.agent.callTool(params as never)) as unknown as ToolAnswer;
+      (await world.agent.callTool(params)) as unknown as ToolAnswer;
     const answers = [await call(), await call()];
     world.assertEffects(1);
     expect(answers.map(toldBy)).toEqual(["DONE", "REPLAYED"]);
