@@ -126,11 +126,13 @@ function judge(
 ): Judged {
   const name = `${upstream.name}/${definition.name}`;
   const policy = config.policies.get(name);
-  const shown = { ...definition };
+  const { execution: _asTask, ...shown } = definition;
   if (policy === undefined) {
+    if (config.unlisted === "pass" && needsTask(definition)) return refused(held(name, asTaskOnly));
     if (config.unlisted === "pass") return { entry: { verdict: "pass", shown }, remarks: [] };
     return refused(unlisted(name, definition));
   }
+  if (needsTask(definition)) return refused(held(name, asTaskOnly));
   const pinned = pins.get(name);
   if (pinned !== definitionHash(definition)) return refused(notPinned(name, pinned));
   const hints = compareHints(definition, policy.kind);
@@ -149,12 +151,24 @@ function judge(
   if (fault !== undefined) return refused(held(name, `${fault} (${policy.place})`));
   try {
     const tool = guardedTool(policy, definition, upstream);
-    const hidden = withoutArguments(definition, hiddenArguments(policy));
+    const hidden = withoutArguments(shown, hiddenArguments(policy));
     return { entry: { verdict: "guarded", shown: hidden, policy, tool }, remarks: notes };
   } catch (error) {
     if (!isNeverTwiceError(error)) throw error;
     return refused(held(name, `${error.message} (${policy.place})`));
   }
+}
+
+/**
+ * A task's id is made by each attempt, so it would be lost with the answer, and doubled by a retry.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation
+ */
+const asTaskOnly =
+  "its server runs it as a task only, and tasks are not passed on, because a task that a lost answer named can't be found again";
+
+function needsTask(definition: ToolDefinition): boolean {
+  const execution = definition["execution"] as { readonly taskSupport?: unknown } | undefined;
+  return execution?.taskSupport === "required";
 }
 
 function refused(refusal: NeverTwiceError): Judged {

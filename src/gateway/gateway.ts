@@ -9,6 +9,7 @@ import { maxDepth } from "../base/plain-json.ts";
 import { type Guard, type GuardOptions, createGuard } from "../guard/create-guard.ts";
 import type { Store } from "../ledger/store.ts";
 import { errorResult } from "../edges/mcp/answers.ts";
+import type { ToolDefinition } from "../edges/mcp/tool-definition.ts";
 import { AgentError } from "./agent-error.ts";
 import type { AgentRequest } from "./agent-request.ts";
 import { type Catalogue, type CatalogueEntry, buildCatalogue } from "./catalogue.ts";
@@ -16,6 +17,7 @@ import type { GatewayConfig } from "./config/gateway-config.ts";
 import { Forwarder } from "./forwarder.ts";
 import { type GuardedCallParts, callGuarded } from "./guarded-call.ts";
 import type { Logger } from "./log.ts";
+import { statusTool, tellStatus } from "./operation-status.ts";
 import type { Pins } from "./pins.ts";
 import { ReviewDialogue } from "./review-dialogue.ts";
 import { Upstreams } from "./upstreams.ts";
@@ -42,6 +44,8 @@ interface Era {
   readonly catalogue: Catalogue;
   readonly guard: Guard;
   readonly dialogue: ReviewDialogue;
+  /** The gateway's own tool, where it is offered. */
+  readonly status: ToolDefinition | undefined;
   readonly stop: AbortController;
 }
 
@@ -149,12 +153,15 @@ export class Gateway {
       ...(config.retentionMs === undefined ? {} : { retentionMs: config.retentionMs }),
       onWarning: (warning) => log.warn({ ...warning }, "guard"),
     });
-    for (const remark of catalogue.remarks) log.warn({ remark }, "tool");
+    const status = statusIn(config, catalogue);
+    const clash = config.operationStatus !== undefined && status === undefined;
+    const clashes = clash ? [clashOf(config.operationStatus)] : [];
+    for (const remark of [...catalogue.remarks, ...clashes]) log.warn({ remark }, "tool");
     const stop = new AbortController();
     const before = this.#era;
     const { secret = this.#secret, withinMs } = config.review;
     const dialogue = new ReviewDialogue({ store, log, secret, withinMs });
-    this.#era = { config, catalogue, guard, dialogue, stop };
+    this.#era = { config, catalogue, guard, dialogue, status, stop };
     before?.stop.abort();
     void guard.keepSweeping({ signal: stop.signal });
     log.info({ tools: catalogue.entries.size, guarded: tools.length }, "tools taken up");
@@ -168,10 +175,11 @@ export class Gateway {
 
   /** `tools/list`: what may be called, in one page. */
   listTools(): Members {
-    const tools = [...this.#require().catalogue.entries.values()].flatMap((entry) =>
+    const { catalogue, status } = this.#require();
+    const tools = [...catalogue.entries.values()].flatMap((entry) =>
       entry.verdict === "refused" ? [] : [{ ...entry.shown, name: entry.shownName }],
     );
-    return { tools };
+    return { tools: status === undefined ? tools : [...tools, status] };
   }
 
   /**
@@ -192,6 +200,7 @@ export class Gateway {
   async #call(request: AgentRequest): Promise<Members> {
     const era = this.#require();
     const { name } = request.params;
+    if (name === era.status?.name) return this.#status(era, request);
     const entry = typeof name === "string" ? era.catalogue.entries.get(name) : undefined;
     if (entry === undefined) throw new AgentError(unknownTool, `Unknown tool: ${String(name)}`);
     const startedMs = performance.now();
@@ -221,6 +230,17 @@ export class Gateway {
     }
   }
 
+  /** The ledger is asked, and no server. */
+  async #status(era: Era, request: AgentRequest): Promise<Members> {
+    try {
+      checkDepth(request.params["arguments"], era.config.limits.depth);
+      const { entries } = era.catalogue;
+      return await tellStatus({ ...this.#partsOf(era), entries }, request);
+    } catch (error) {
+      return errorResult(error);
+    }
+  }
+
   #partsOf({ config, guard, dialogue }: Era): GuardedCallParts {
     const { store } = this.#options;
     const withdraw = this.#withdraw.signal;
@@ -232,7 +252,9 @@ export class Gateway {
     entry: Extract<CatalogueEntry, { verdict: "pass" }>,
     request: AgentRequest,
   ): Promise<Members> {
-    const params = { ...request.params, name: entry.shown.name };
+    // Whoever runs no tasks takes the call as a plain one (2025-11-25, tasks).
+    const { task: _asTask, ...given } = request.params;
+    const params = { ...given, name: entry.shown.name };
     const signal = AbortSignal.any([request.signal, this.#withdraw.signal]);
     return this.#forwarder.forward(entry.upstream, "tools/call", params, { ...request, signal });
   }
@@ -267,6 +289,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await gateway.close();
     throw error;
   }
+}
+
+/** A server's own tool of that name goes first. */
+function statusIn(config: GatewayConfig, catalogue: Catalogue): ToolDefinition | undefined {
+  const name = config.operationStatus;
+  return name === undefined || catalogue.entries.has(name) ? undefined : statusTool(name);
+}
+
+function clashOf(name: string | undefined): string {
+  return `${name}: a server's tool has this name, so the gateway's own is not offered; give it another one with \`operationStatus: { name: … }\``;
 }
 
 function checkDepth(value: unknown, limit: number): void {

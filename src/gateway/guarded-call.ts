@@ -8,7 +8,7 @@ import { type NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
 import { errorResult, outcomeResult, withNote, withValues } from "../edges/mcp/answers.ts";
 import { type CallExtras, withExtras } from "../edges/mcp/call-extras.ts";
 import { readCaller } from "../edges/mcp/caller-context.ts";
-import { intentsFact } from "../edges/mcp/guarded-tool.ts";
+import { intentsFact } from "../edges/mcp/brought-intent.ts";
 import { InputRequired } from "../edges/mcp/upstream-errors.ts";
 import type { CallIdentity, Guard } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
@@ -51,7 +51,7 @@ export async function callGuarded(
     entry,
     request: round?.request ?? request,
     args: request.params["arguments"] ?? {},
-    context: contextOf(parts, entry, request),
+    context: contextOf(parts, request, entry.policy.waitMs),
   };
   const note = round === undefined ? undefined : await decideIn(call, round);
   try {
@@ -69,16 +69,17 @@ interface GuardedCall {
   readonly context: RunContext;
 }
 
-function contextOf(
-  { config, withdraw }: GuardedCallParts,
-  entry: GuardedEntry,
+/** Who asks, and for what. */
+export function contextOf(
+  { config, withdraw }: Pick<GuardedCallParts, "config" | "withdraw">,
   request: AgentRequest,
+  waitMs: number,
 ): RunContext {
   const { intents, trusted, ...ids } = readCaller(request.facts, config.context);
   return {
     ...ids,
     trusted: { ...trusted, [intentsFact]: intents },
-    onInProgress: { waitMs: entry.policy.waitMs },
+    onInProgress: { waitMs },
     signal: withdraw,
   };
 }

@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const doors: Readonly<Record<string, string>> = {
   nevertwice: "src/index.ts",
   "nevertwice/sqlite": "src/stores/sqlite/index.ts",
+  "nevertwice/mcp": "src/edges/mcp/index.ts",
 };
 
 /** Runs a guide's only program from its text, on the source in place of the package. */
@@ -47,4 +48,8 @@ it("transact.md", () => {
 
 it("compensation.md", () => {
   expect(runGuide("compensation")).toBe("false true [ 'book 8812', 'cancel bk_1' ]\n");
+});
+
+it("mcp-server.md", () => {
+  expect(runGuide("mcp-server")).toBe("{ id: 're_1' } 1\n{ id: 're_1' } 1\n");
 });

@@ -19,6 +19,7 @@ import type { Guard } from "../../guard/create-guard.ts";
 import type { RunContext } from "../../guard/prepare.ts";
 import type { Tool } from "../../guard/tool.ts";
 import { errorResult, outcomeResult } from "./answers.ts";
+import { intentsFact } from "./brought-intent.ts";
 import { type CallerContext, type ContextPolicy, readCaller } from "./caller-context.ts";
 import type { ToolDefinition } from "./tool-definition.ts";
 import { ToolReportedError } from "./upstream-errors.ts";
@@ -115,7 +116,8 @@ async function answer(
 ): Promise<CallToolResult> {
   const { waitMs = 0 } = options;
   try {
-    const { intents: _ownIntent, ...caller } = callerOf(options, context);
+    const { intents, trusted, ...ids } = callerOf(options, context);
+    const caller = { ...ids, trusted: { ...trusted, [intentsFact]: intents } };
     const more: Partial<RunContext> = waitMs === 0 ? {} : { onInProgress: { waitMs } };
     const outcome = await guard.run(served.tool, args, { ...caller, ...more });
     return (await resultFor(served, outcome)) as CallToolResult;

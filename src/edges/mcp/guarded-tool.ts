@@ -5,15 +5,14 @@
  */
 import { fromJsonSchema } from "@modelcontextprotocol/client";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { NeverTwiceError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/plain-json.ts";
 import type { Contract, ErrorClass } from "../../guard/contract.ts";
 import { defineTool } from "../../guard/define-tool.ts";
 import type { ExecuteCall, IntentSource, Tool } from "../../guard/tool.ts";
 import type { Intent } from "../../intent/intent.ts";
 import { canonicalJson } from "../../base/canonical-json.ts";
+import { broughtIntent } from "./brought-intent.ts";
 import { currentExtras } from "./call-extras.ts";
-import type { CallerContext } from "./caller-context.ts";
 import { renderJson } from "./json-template.ts";
 import { valueAt } from "./json-pointer.ts";
 import { findEffect } from "./find-effect.ts";
@@ -31,6 +30,7 @@ import type { UpstreamConnection, UpstreamRequestOptions } from "./upstream-conn
 import {
   InputRequired,
   ToolReportedError,
+  UnfinishedResult,
   UpstreamNotConnected,
   UpstreamRefusal,
   notExecutedCodes,
@@ -41,9 +41,6 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** What a guarded tool sends through. */
 export type UpstreamSender = Pick<UpstreamConnection, "name" | "era" | "request">;
-
-/** Where the caller's intents stand among the trusted facts, out of the way of any real name. */
-export const intentsFact = "$intents";
 
 /**
  * Declares the tool.
@@ -62,7 +59,7 @@ export function guardedTool(
     scope: policy.scope,
     ...(policy.operation === undefined ? {} : { operation: policy.operation }),
     arguments: shownArguments(policy, definition),
-    intent: (source: IntentSource<Members>) => intentOf(policy, source),
+    intent: intentOf(policy),
     businessArguments: Object.fromEntries(
       [...policy.businessArguments].map(([name, names]) => [name, normaliserOf(names)]),
     ),
@@ -116,20 +113,12 @@ function defaultsOf(schema: ObjectSchema): Members {
 }
 
 /** The first of the sources that the policy trusts and that this call brings. */
-function intentOf(policy: GuardPolicy, { args, trusted }: IntentSource<Members>): Intent {
-  const brought = (trusted[intentsFact] ?? {}) as CallerContext["intents"];
-  for (const source of policy.intentFrom) {
-    if (source === "template") {
-      if (policy.intent !== undefined) return renderIntent(policy.intent, { args, trusted });
-    } else if (brought[source] !== undefined) {
-      return brought[source];
-    }
-  }
-  throw new NeverTwiceError(
-    "INTENT_INVALID",
-    `The identity of this operation is incomplete: this call names no intent, and its policy has no template for one. Nothing was recorded and nothing was sent.`,
-    { details: { part: "intent", reason: "is not named" } },
-  );
+function intentOf(policy: GuardPolicy): (source: IntentSource<Members>) => Intent {
+  const { intent: template, intentFrom } = policy;
+  const render =
+    template &&
+    (({ args, trusted }: IntentSource<Members>) => renderIntent(template, { args, trusted }));
+  return broughtIntent(render, intentFrom);
 }
 
 function contractOf(policy: GuardPolicy, upstream: UpstreamSender): Contract<JsonObject, Members> {
@@ -239,8 +228,18 @@ async function answered(
 
 function resultOf(result: Members): Members {
   if (result["resultType"] === "input_required") throw new InputRequired(result);
+  if (!isFinished(result))
+    throw new UnfinishedResult(
+      "the server gave a task in place of a result, and may go on with it",
+    );
   if (result["isError"] === true) throw new ToolReportedError(result);
   return result;
+}
+
+/** Absent means complete. The older era's tasks have no such mark, and no content. */
+function isFinished(result: Members): boolean {
+  const { resultType = "complete" } = result;
+  return resultType === "complete" && !("task" in result && result["content"] === undefined);
 }
 
 interface Sent {

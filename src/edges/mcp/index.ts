@@ -11,6 +11,7 @@ export {
   guardTools,
   throwIfReported,
 } from "./guard-tools.ts";
+export { broughtIntent } from "./brought-intent.ts";
 export type { ContextPolicy, IdSource } from "./caller-context.ts";
 export { metaNames } from "./names.ts";
 export { ToolReportedError } from "./upstream-errors.ts";

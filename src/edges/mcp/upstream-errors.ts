@@ -46,6 +46,11 @@ export class InputRequired extends Error {
   }
 }
 
+/** The server gave something else than a result, such as a task: it may go on, and its end is not known. */
+export class UnfinishedResult extends Error {
+  override readonly name = "UnfinishedResult";
+}
+
 /** The tool ran and reported an error, which may have come after the effect. */
 export class ToolReportedError extends Error {
   override readonly name = "ToolReportedError";

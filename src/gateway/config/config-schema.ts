@@ -260,6 +260,12 @@ export const configSchema: Schema = {
         within: span("How long an answer counts. Default 5min."),
         secret: text("As ${ENV_VARIABLE}, 32 bytes or more: shared by gateways of one address."),
       }),
+      operationStatus: object("The gateway's own tool: what is recorded of an earlier call.", {
+        offer: flag("Offer it to agents. Default true."),
+        name: text("What it is called. Default operation_status.", {
+          pattern: "^[A-Za-z0-9_.-]{1,128}$",
+        }),
+      }),
       limits: object("Limits of a request.", {
         requestBytes: count("Default 1048576."),
         depth: count("Nesting of arguments. Default 32."),

@@ -56,6 +56,8 @@ export interface GatewayConfig {
   /** By `server/tool`. */
   readonly policies: ReadonlyMap<string, ToolPolicy>;
   readonly review: ReviewConfig;
+  /** What the gateway's own tool is called; absent: it is not offered. */
+  readonly operationStatus?: string;
   readonly limits: { readonly requestBytes: number; readonly depth: number };
   readonly shutdownMs: number;
 }

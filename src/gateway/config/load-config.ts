@@ -118,6 +118,7 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     for (const [name, policy] of policies) checkContract(source, name, policy);
   const { context = {}, limits = {} } = written;
   const http = written.http === undefined ? undefined : readHttp(source, written.http);
+  const { offer = true, name: status = "operation_status" } = written.operationStatus ?? {};
   const review = readReview(source, written.review ?? {});
   return {
     file,
@@ -135,6 +136,7 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     unlisted: written.unlisted ?? "refuse",
     policies: new Map(policies),
     review,
+    ...(offer ? { operationStatus: status } : {}),
     limits: { requestBytes: limits.requestBytes ?? 1_048_576, depth: limits.depth ?? 32 },
     shutdownMs: written.shutdown === undefined ? minutes(0.5) : durationMs(written.shutdown),
   };

@@ -119,6 +119,7 @@ export interface WrittenConfig {
     readonly within?: string;
     readonly secret?: string;
   };
+  readonly operationStatus?: { readonly offer?: boolean; readonly name?: string };
   readonly limits?: { readonly requestBytes?: number; readonly depth?: number };
   readonly shutdown?: string;
 }

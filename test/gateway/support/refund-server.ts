@@ -1,7 +1,7 @@
 /**
  * An upstream MCP server whose effects are lines in a file: the ledger that tests judge by. It is a
  * process of its own, and what goes wrong in it is set from outside, by files in its folder:
- * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `hang` and `ask`.
+ * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `hang`, `ask`, `task` and `task-type`.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -102,6 +102,8 @@ async function refund(
   );
   const effect = known ?? makeEffect(args);
   if (once("die-after-effect")) process.exit(1);
+  if (has("task")) return { task: { taskId: `t-${entries().length}`, status: "working" } };
+  if (has("task-type")) return { resultType: "task", taskId: `t-${entries().length}` };
   if (once("report-error"))
     return { isError: true, content: [{ type: "text", text: "it failed, please try again" }] };
   while (has("hang")) await new Promise((resolve) => setTimeout(resolve, 10));
