@@ -26,18 +26,19 @@ export function naiveInbox(store: EffectStore, real: EventInbox): EventInbox {
 }
 
 /** Marks first, so that nothing is published twice. */
-export function naiveRelay({ store, publish, onPoint }: RelayOptions): Pick<Relay, "publishOnce"> {
+export function naiveRelay(options: RelayOptions): Pick<Relay, "publishOnce"> {
+  const { store, publish } = options;
   return {
     publishOnce: async ({ limit = 100 } = {}) => {
       const events = await store.outbox.claim({ leaseMs: 30_000, limit });
       for (const event of events) {
         await store.outbox.publish(event);
-        await onPoint?.("event-claimed", event);
+        await options.onPoint?.("event-claimed", event);
         const { tenant, event: text, attempts: attempt } = event;
         const context = { tenant, text, attempt, signal: new AbortController().signal };
         // What goes wrong here is forgotten.
         await publish(JSON.parse(text) as never, context).catch(() => {});
-        await onPoint?.("event-published", event);
+        await options.onPoint?.("event-published", event);
       }
       return events.length;
     },

@@ -129,10 +129,10 @@ async function openHall(suite: StoreSuite, broker: (typeof brokers)[number], nai
     await world.opened.sql("update :schema.outbox set due_at_ms = 0 where status = 'PENDING'");
   };
   const publishAll = async (): Promise<void> => {
-    const { publish, close } = await openTarget(channel);
-    const relay = (naive ? naiveRelay : createRelay)({ store, publish });
+    const target = await openTarget(channel);
+    const relay = (naive ? naiveRelay : createRelay)({ store, publish: target.publish });
     for (let taken = 1; taken > 0;) taken = await relay.publishOnce();
-    await close();
+    await target.close();
   };
   /** A consumer of this process, for the rest of the test. */
   const consume = (): void => {
