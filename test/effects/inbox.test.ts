@@ -16,6 +16,7 @@ import {
 } from "../../src/index.ts";
 import { book, bookings, createBookings } from "../support/bookings.ts";
 import { codeOf } from "../support/flow-world.ts";
+import { naiveInbox } from "../support/naive-events.ts";
 import { type OpenStore, type StoreSuite, TestClock, describeStores } from "../support/stores.ts";
 
 const paid: Delivery = {
@@ -74,6 +75,14 @@ describeStores("the inbox", (suite) => {
     const tenant = await inbox?.receive({ ...paid, tenant: "globex" }, handler);
     expect(tenant?.status).toBe("handled");
     expect(await bookings(opened)).toHaveLength(3);
+  });
+
+  it("without a dedupe row each delivery would be handled", async () => {
+    const { opened, inbox, handler } = await setUp(suite);
+    const naive = naiveInbox(opened.store, inbox);
+    for (let n = 0; n < 3; n += 1) await naive.receive(paid, handler);
+    await naive.receive({ ...paid, id: "evt-2", fact: "subject+type" }, handler);
+    expect(await bookings(opened)).toHaveLength(4);
   });
 
   it("a retry that is the first delivery to arrive is handled", async () => {

@@ -4,6 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { type CloudEventJson, type Publish, createRelay, emit } from "../../src/index.ts";
+import { naiveRelay } from "../support/naive-events.ts";
 import { type OpenStore, type StoreSuite, TestClock, describeStores } from "../support/stores.ts";
 
 async function setUp(suite: StoreSuite) {
@@ -131,6 +132,31 @@ describeStores("the relay", (suite) => {
     expect(await relay.discard({ tenant: "acme", id: "e1" }, discard)).toBeUndefined();
     clock.advance(46 * 86_400_000);
     expect(await relay.purge()).toBe(2);
+  });
+
+  it("marked before it is published, an event that the broker refuses would be lost", async () => {
+    const { clock, opened, published } = await setUp(suite);
+    await write(opened, "e1", "a");
+    let refusals = 1;
+    const publish: Publish = async ({ id }) => {
+      refusals -= 1;
+      if (refusals >= 0) throw new Error("refused");
+      published.push(id);
+    };
+    const naive = naiveRelay({ store: opened.store, publish });
+    expect(await naive.publishOnce()).toBe(1);
+    clock.advance(60_000);
+    expect(await naive.publishOnce()).toBe(0);
+    expect(await statuses(opened)).toEqual(["e1 PUBLISHED"]);
+    expect(published).toEqual([]);
+    // The real one keeps what nobody confirmed.
+    await write(opened, "e2", "a");
+    refusals = 1;
+    const relay = createRelay({ store: opened.store, publish });
+    await relay.publishOnce();
+    clock.advance(60_000);
+    await relay.publishOnce();
+    expect(published).toEqual(["e2"]);
   });
 
   it("a relay that ends between publishing and marking costs a second delivery with the same id", async () => {

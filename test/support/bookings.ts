@@ -12,7 +12,11 @@ export async function createBookings(opened: OpenStore): Promise<void> {
 }
 
 /** Books in the transaction of the event. */
-export async function book(opened: OpenStore, tx: Transaction, note: string): Promise<void> {
+export async function book(
+  opened: Pick<OpenStore, "kind" | "schema">,
+  tx: Transaction,
+  note: string,
+): Promise<void> {
   if (opened.kind === "sqlite") {
     const database = tx.driver as Database.Database;
     database.prepare("insert into nevertwice_bookings values (?)").run(note);
