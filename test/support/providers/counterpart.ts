@@ -71,6 +71,8 @@ export type Fault =
   | { readonly gateway: number; readonly effect: boolean }
   /** The same without the effect, and with the wish to be asked again at once. */
   | { readonly askAgain: number }
+  /** The wish that the request be sent to another place. */
+  | { readonly redirect: string }
   /** The connection is cut, without the effect or after it. */
   | { readonly reset: "before" | "after" }
   /** No answer ever comes, without the effect or after it. */
@@ -173,6 +175,8 @@ export class Counterpart {
     const fault = this.#faults.shift() ?? { pass: true };
     if ("gateway" in fault && !fault.effect)
       return write(response, gatewayAnswer(fault.gateway, false));
+    if ("redirect" in fault)
+      return write(response, { status: 308, headers: { location: fault.redirect }, body: "" });
     if ("askAgain" in fault) return write(response, askAgain(fault.askAgain));
     if ("reset" in fault && fault.reset === "before") return void response.req.socket.destroy();
     if ("hang" in fault && fault.hang === "before") return;
