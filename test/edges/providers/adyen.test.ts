@@ -2,29 +2,20 @@
  * Adyen's refunds over the official SDK and real HTTP: one send, and nothing to look it up by, so that a
  * doubt goes to a person.
  */
-import http from "node:http";
-import https from "node:https";
 import { CheckoutAPI, Client, Config, EnvironmentEnum } from "@adyen/api-library";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { adyenRefund } from "../../../src/edges/providers/adyen.ts";
 import { startAdyen } from "../../support/providers/adyen.ts";
+import { plainHostOf, usePlainHttps } from "../../support/providers/plain-https.ts";
 import { describeAdapter } from "./conformance.ts";
 
-/** The SDK speaks only TLS, to hosts of its own: it gets there in the clear, by the port in the prefix. */
-beforeAll(() => {
-  vi.spyOn(https, "request").mockImplementation(((options: https.RequestOptions) => {
-    const port = /^p(\d+)-checkout-live/.exec(String(options.hostname))?.[1];
-    const local = { hostname: "127.0.0.1", port, protocol: "http:", agent: undefined };
-    return http.request({ ...options, ...local });
-  }) as typeof https.request);
-});
-afterAll(() => void vi.restoreAllMocks());
+usePlainHttps();
 
 function connect(url: string): CheckoutAPI {
   const config = new Config({
     apiKey: "AQE",
     environment: EnvironmentEnum.LIVE,
-    liveEndpointUrlPrefix: `p${new URL(url).port}`,
+    liveEndpointUrlPrefix: plainHostOf(url),
   });
   return new CheckoutAPI(new Client(config));
 }
@@ -82,7 +73,7 @@ describe("an Adyen tool", () => {
     const other = await startAdyen();
     const { execute } = await adyenRefund(connect(counterpart.url), options);
     counterpart.fault({
-      redirect: `https://p${new URL(other.url).port}-checkout-live.adyen.com/refunds`,
+      redirect: `https://${plainHostOf(other.url)}-live.adyen.com/refunds`,
     });
     const { signal } = new AbortController();
     const call = { key: "k", wireKey: "w", beforeWrite: () => {}, signal } as never;
