@@ -55,7 +55,7 @@ export interface ProviderRules {
   /** The answer to a create. */
   show(effect: Effect): Answer;
   /** The provider's own error with this status. */
-  refusal(status: number): Answer;
+  refusal(status: number, code?: string): Answer;
   /** Answers everything that is no create, from the effects that can be seen by now. */
   look(request: Incoming, visible: readonly Effect[]): Answer;
 }
@@ -66,7 +66,7 @@ export type Created = { readonly resource: Record<string, unknown> } | { readonl
 export type Fault =
   | { readonly pass: true }
   /** The provider's own error, in the place of the effect; kept under the key if its rules say so. */
-  | { readonly refuse: number }
+  | { readonly refuse: number; readonly code?: string }
   /** A gateway's error, without the effect or after it; the key keeps what the provider did. */
   | { readonly gateway: number; readonly effect: boolean }
   /** The same without the effect, and with the wish to be asked again at once. */
@@ -212,7 +212,7 @@ export class Counterpart {
   }
 
   async #run(request: Incoming, fault: Fault): Promise<Answer> {
-    if ("refuse" in fault) return this.#rules.refusal(fault.refuse);
+    if ("refuse" in fault) return this.#rules.refusal(fault.refuse, fault.code);
     if ("hold" in fault) {
       await new Promise<void>((resolve) => {
         this.#held.push(resolve);
