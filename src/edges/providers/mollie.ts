@@ -16,10 +16,12 @@ import { mollie } from "./contracts/payments.ts";
 import {
   type AdapterOptions,
   type AdapterParts,
+  classifyFailed,
   difference,
   findTagged,
   isObject,
   tagName,
+  unlessFailed,
 } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
 import { type MollieReply, classifyMollie, jsonOf } from "./shared/mollie-reply.ts";
@@ -97,7 +99,7 @@ export async function mollieRefund<Args>(
   return {
     contract: {
       ...contractParts(mollie, bounds),
-      classify: classifyMollie,
+      classify: classifyFailed(classifyMollie),
       providerId: ({ id }) => id,
       lookUp: {
         ...lookUpFacts(mollie),
@@ -118,7 +120,7 @@ export async function mollieRefund<Args>(
       });
       const refund: Shown = jsonOf(reply);
       if (typeof refund.id !== "string") throw new Error("Mollie's answer holds no refund");
-      return refundOf(refund);
+      return refundOf(unlessFailed(refund, statusOf(refund)));
     },
   };
 }

@@ -14,10 +14,12 @@ import { square } from "./contracts/payments.ts";
 import {
   type AdapterOptions,
   type AdapterParts,
+  classifyFailed,
   difference,
   findTagged,
   isObject,
   tagName,
+  unlessFailed,
 } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
 import { type SendGate, sendOnce } from "./shared/send-once.ts";
@@ -53,7 +55,7 @@ export async function squareRefund<Args>(
   return {
     contract: {
       ...contractParts(square, bounds),
-      classify,
+      classify: classifyFailed(classify),
       providerId: ({ id }) => id,
       lookUp: {
         ...lookUpFacts(square),
@@ -69,7 +71,7 @@ export async function squareRefund<Args>(
         );
       });
       if (typeof refund?.id !== "string") throw new Error("Square's answer holds no refund");
-      return refundOf(refund);
+      return refundOf(unlessFailed(refund, statusOf(refund)));
     },
   };
 }

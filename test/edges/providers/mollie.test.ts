@@ -45,6 +45,7 @@ describeAdapter({
   differing: (resource) => ({ ...resource, amount: { currency: "EUR", value: "1.00" } }),
   pending: (resource) => ({ ...resource, status: "queued" }),
   failed: (resource) => ({ ...resource, status: "canceled" }),
+  answersFailed: { status: "failed" },
 });
 
 describe("a Mollie tool", () => {

@@ -42,6 +42,7 @@ describeAdapter({
   differing: (resource) => ({ ...resource, amount_money: { amount: 1, currency: "EUR" } }),
   pending: (resource) => ({ ...resource, status: "PENDING" }),
   failed: (resource) => ({ ...resource, status: "REJECTED" }),
+  answersFailed: { status: "REJECTED" },
 });
 
 describe("a Square tool", () => {

@@ -67,6 +67,8 @@ export type Fault =
   | { readonly pass: true }
   /** The provider's own error, in the place of the effect; kept under the key if its rules say so. */
   | { readonly refuse: number; readonly code?: string }
+  /** The effect, with these members other than usual. */
+  | { readonly makes: Readonly<Record<string, unknown>> }
   /** A gateway's error, without the effect or after it; the key keeps what the provider did. */
   | { readonly gateway: number; readonly effect: boolean }
   /** The same without the effect, and with the wish to be asked again at once. */
@@ -220,7 +222,9 @@ export class Counterpart {
       });
     }
     const created = this.#rules.create(request, this.#nextId(), this.effects);
-    return "refusal" in created ? created.refusal : this.#rules.show(this.#land(created.resource));
+    if ("refusal" in created) return created.refusal;
+    const made = "makes" in fault ? { ...created.resource, ...fault.makes } : created.resource;
+    return this.#rules.show(this.#land(made));
   }
 
   #nextId(): string {
