@@ -1,8 +1,8 @@
 /**
- * Adyen: refunds of captured payments, over the official `@adyen/api-library` package.
+ * Adyen: refunds, captures and cancellations of payments, over the official `@adyen/api-library` package.
  *
  * Adyen keeps a key for at least 7 days (https://docs.adyen.com/development-resources/api-idempotency), but
- * what it keeps of an error is not published, so a refund is sent once. Nothing looks a refund up by its
+ * what it keeps of an error is not published, so a modification is sent once. Nothing looks one up by its
  * reference: after a doubt a person decides, with the webhook or report that carries the reference, which
  * is the operation's key.
  *
@@ -15,19 +15,32 @@ import { type AdapterOptions, type AdapterParts, isObject } from "./shared/adapt
 import { contractParts, refuseProvider } from "./shared/contract-parts.ts";
 import { type SendGate, sendOnce } from "./shared/send-once.ts";
 
-type Refund = Types.checkout.PaymentRefundRequest;
 type Modifications = CheckoutAPI["ModificationsApi"];
+type Refund = Types.checkout.PaymentRefundRequest;
+type Capture = Types.checkout.PaymentCaptureRequest;
+type Cancel = Types.checkout.PaymentCancelRequest;
+
+/** Which payment, by its `pspReference`. */
+interface Payment {
+  readonly paymentPspReference: string;
+}
+
+/** In the currency's smallest unit. */
+interface Amounted {
+  readonly amount: { readonly currency: string; readonly value: number };
+}
 
 /** A refund of a payment. The reference is the adapter's. */
-export type AdyenRefundRequest = Omit<Refund, "reference" | "amount"> & {
-  /** The `pspReference` of the payment. */
-  readonly paymentPspReference: string;
-  /** In the currency's smallest unit. */
-  readonly amount: { readonly currency: string; readonly value: number };
-};
+export type AdyenRefundRequest = Omit<Refund, "reference" | "amount"> & Payment & Amounted;
 
-/** What is kept of a refund. Adyen has received it: its webhook tells what became of it. */
-export interface AdyenRefund {
+/** A capture of an authorised payment. The reference is the adapter's. */
+export type AdyenCaptureRequest = Omit<Capture, "reference" | "amount"> & Payment & Amounted;
+
+/** A cancellation of an authorised payment. The reference is the adapter's. */
+export type AdyenCancelRequest = Omit<Cancel, "reference"> & Payment;
+
+/** What is kept of a modification. Adyen has received it: its webhook tells what became of it. */
+export interface AdyenModification {
   readonly pspReference: string;
   readonly status: string;
 }
@@ -40,7 +53,53 @@ export interface AdyenRefund {
 export async function adyenRefund<Args>(
   checkout: CheckoutAPI,
   options: AdapterOptions<Args, AdyenRefundRequest>,
-): Promise<AdapterParts<Args, AdyenRefund>> {
+): Promise<AdapterParts<Args, AdyenModification>> {
+  return modification(checkout, options, (once, payment, body: Refund, how) =>
+    once.refundCapturedPayment(payment, body, how),
+  );
+}
+
+/**
+ * A tool that captures an authorised payment. It is done when Adyen has received the capture.
+ *
+ * @throws {NeverTwiceError} TOOL_INVALID when the client has no credentials.
+ */
+export async function adyenCapture<Args>(
+  checkout: CheckoutAPI,
+  options: AdapterOptions<Args, AdyenCaptureRequest>,
+): Promise<AdapterParts<Args, AdyenModification>> {
+  return modification(checkout, options, (once, payment, body: Capture, how) =>
+    once.captureAuthorisedPayment(payment, body, how),
+  );
+}
+
+/**
+ * A tool that cancels an authorised payment. It is done when Adyen has received the cancellation.
+ *
+ * @throws {NeverTwiceError} TOOL_INVALID when the client has no credentials.
+ */
+export async function adyenCancel<Args>(
+  checkout: CheckoutAPI,
+  options: AdapterOptions<Args, AdyenCancelRequest>,
+): Promise<AdapterParts<Args, AdyenModification>> {
+  return modification(checkout, options, (once, payment, body: Cancel, how) =>
+    once.cancelAuthorisedPaymentByPspReference(payment, body, how),
+  );
+}
+
+/** One call of the SDK. */
+type Modify<Body> = (
+  once: Modifications,
+  payment: string,
+  body: Body,
+  how: { readonly idempotencyKey: string; readonly signal: AbortSignal },
+) => Promise<{ pspReference?: unknown; status: string; reference?: string }>;
+
+function modification<Args, Body>(
+  checkout: CheckoutAPI,
+  options: AdapterOptions<Args, Payment>,
+  modify: Modify<Body>,
+): AdapterParts<Args, AdyenModification> {
   const { request, ...bounds } = options;
   checkCredentials(checkout);
   return {
@@ -52,16 +111,12 @@ export async function adyenRefund<Args>(
     execute: async (args, call) => {
       const { pspReference, status, reference } = await sendOnce(call, (gate) => {
         const { paymentPspReference, ...asked } = request(args);
-        // oxlint-disable-next-line typescript/no-unsafe-class-instance-assignment -- Only data to the SDK.
-        const refund = { ...asked, reference: call.key } as Refund;
-        return modificationsOnce(checkout, gate).refundCapturedPayment(
-          paymentPspReference,
-          refund,
-          { idempotencyKey: call.wireKey, signal: call.signal },
-        );
+        const body = { ...asked, reference: call.key } as Body;
+        const how = { idempotencyKey: call.wireKey, signal: call.signal };
+        return modify(modificationsOnce(checkout, gate), paymentPspReference, body, how);
       });
       if (typeof pspReference !== "string" || reference !== call.key)
-        throw new Error("Adyen's answer doesn't hold the refund");
+        throw new Error("Adyen's answer doesn't hold the modification");
       return { pspReference, status };
     },
   };

@@ -1,13 +1,13 @@
 /**
- * Adyen's refunds over the official SDK and real HTTP: one send, and nothing to look it up by, so that a
+ * Adyen's modifications over the official SDK and real HTTP: one send, and nothing to look it up by, so that a
  * doubt goes to a person.
  */
 import { CheckoutAPI, Client, Config, EnvironmentEnum } from "@adyen/api-library";
 import { describe, expect, it } from "vitest";
-import { adyenRefund } from "../../../src/edges/providers/adyen.ts";
+import { adyenCancel, adyenCapture, adyenRefund } from "../../../src/edges/providers/adyen.ts";
 import { startAdyen } from "../../support/providers/adyen.ts";
 import { plainHostOf, usePlainHttps } from "../../support/providers/plain-https.ts";
-import { describeAdapter } from "./conformance.ts";
+import { type AdapterSubject, describeAdapter } from "./conformance.ts";
 
 usePlainHttps();
 
@@ -22,30 +22,51 @@ function connect(url: string): CheckoutAPI {
 
 const same = (resource: Record<string, unknown>): Record<string, unknown> => resource;
 
-describeAdapter({
-  title: "Adyen refunds",
-  args: { paymentPspReference: "P8812", amountMinor: 48_000 },
+const common = {
   start: startAdyen,
-  parts: (url, bounds) =>
-    adyenRefund(connect(url), {
-      ...bounds,
-      request: ({ paymentPspReference, amountMinor }) => ({
-        paymentPspReference,
-        merchantAccount: "Acme",
-        amount: { currency: "EUR", value: amountMinor },
-      }),
-    }),
   tagOf: ({ body }) => (JSON.parse(body) as { reference: string }).reference,
-  classes: {
-    400: "refused",
-    401: "not-executed",
-    403: "not-executed",
-    422: "refused",
-  },
+  classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 422: "refused" },
   keepsError: () => false,
   blind: true,
   foreign: same,
   differing: same,
+} satisfies Partial<AdapterSubject<{ paymentPspReference: string }>>;
+
+interface Amounted {
+  paymentPspReference: string;
+  merchantAccount: string;
+  amount: { currency: string; value: number };
+}
+
+const amounted = (args: { paymentPspReference: string; amountMinor: number }): Amounted => ({
+  paymentPspReference: args.paymentPspReference,
+  merchantAccount: "Acme",
+  amount: { currency: "EUR", value: args.amountMinor },
+});
+
+describeAdapter({
+  ...common,
+  title: "Adyen refunds",
+  args: { paymentPspReference: "P8812", amountMinor: 48_000 },
+  parts: (url, bounds) => adyenRefund(connect(url), { ...bounds, request: amounted }),
+});
+
+describeAdapter({
+  ...common,
+  title: "Adyen captures",
+  args: { paymentPspReference: "P8812", amountMinor: 48_000 },
+  parts: (url, bounds) => adyenCapture(connect(url), { ...bounds, request: amounted }),
+});
+
+describeAdapter({
+  ...common,
+  title: "Adyen cancellations",
+  args: { paymentPspReference: "P8812" },
+  parts: (url, bounds) =>
+    adyenCancel(connect(url), {
+      ...bounds,
+      request: ({ paymentPspReference }) => ({ paymentPspReference, merchantAccount: "Acme" }),
+    }),
 });
 
 describe("an Adyen tool", () => {

@@ -1,5 +1,5 @@
 /**
- * Adyen's counterpart: keys of seven days with the first answer, and no way to look a refund up.
+ * Adyen's counterpart: keys of seven days with the first answer, and no way to look a modification up.
  */
 import { days } from "../../../src/index.ts";
 import { type Answer, Counterpart, type ProviderRules, json } from "./counterpart.ts";
@@ -18,7 +18,7 @@ function refusal(status: number): Answer {
 }
 
 const rules: ProviderRules = {
-  isCreate: ({ method, path }) => method === "POST" && path.endsWith("/refunds"),
+  isCreate: ({ method, path }) => method === "POST" && /\/(refunds|captures|cancels)$/.test(path),
   keyOf: ({ headers }) => headers["idempotency-key"],
   keys: {
     retentionMs: days(7),
