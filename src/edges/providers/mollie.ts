@@ -28,11 +28,14 @@ import { type MollieReply, classifyMollie, jsonOf } from "./shared/mollie-reply.
 import { sendOnce } from "./shared/send-once.ts";
 
 /** What is used of `createIdempotentFetch({ Agent })` of `nevertwice/http`; leave its options alone. */
-export type MollieSend = (
-  url: string,
-  request: { readonly headers: Readonly<Record<string, string>>; readonly json: unknown },
-  call: Pick<ExecuteCall, "wireKey" | "signal" | "beforeWrite" | "notSent">,
-) => Promise<MollieReply>;
+export interface MollieSend {
+  (
+    url: string,
+    request: { readonly headers: Readonly<Record<string, string>>; readonly json: unknown },
+    call: Pick<ExecuteCall, "wireKey" | "signal" | "beforeWrite" | "notSent">,
+  ): Promise<MollieReply>;
+  close(): Promise<void>;
+}
 
 /** Options of a Mollie tool. */
 export interface MollieOptions<Args> extends AdapterOptions<Args, MollieRefundRequest> {
@@ -86,7 +89,8 @@ export async function mollieRefund<Args>(
   options: MollieOptions<Args>,
 ): Promise<AdapterParts<Args, MollieRefund>> {
   const { request, apiKey, apiUrl = "https://api.mollie.com", ...bounds } = options;
-  if (typeof send !== "function")
+  // A bare `fetch` would tell nobody when it writes.
+  if (typeof send?.close !== "function")
     refuseProvider(
       mollie.title,
       "it needs what `createIdempotentFetch` of `nevertwice/http` makes",

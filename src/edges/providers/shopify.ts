@@ -68,7 +68,7 @@ export async function shopifyRefund<Args>(
   options: AdapterOptions<Args, ShopifyRefundRequest>,
 ): Promise<AdapterParts<Args, ShopifyRefund>> {
   const { request, ...bounds } = options;
-  const client = checkedClient(connect);
+  const client = await checkedClient(connect);
   return {
     contract: {
       ...contractParts(shopify, bounds),
@@ -107,17 +107,22 @@ export async function shopifyRefund<Args>(
   };
 }
 
-function checkedClient(connect: ShopifyConnect): AdminApiClient {
-  let client: AdminApiClient | undefined;
+/** A client that didn't use the given fetch would send where nobody counts, so that is tried first. */
+async function checkedClient(connect: ShopifyConnect): Promise<AdminApiClient> {
+  let isUsed = false;
   try {
-    client = connect(fetch);
+    const probed = connect(async () => {
+      isUsed = true;
+      return Response.json({ data: { shop: null } });
+    });
+    await probed.request("query { shop { id } }");
+    if (isUsed && probed.config.accessToken !== "") return connect(fetch);
   } catch {
     // The SDK refuses what it can't use.
   }
-  if ((client?.config?.accessToken ?? "") !== "" && client !== undefined) return client;
   return refuseProvider(
     shopify.title,
-    "it needs a function that makes a client of @shopify/admin-api-client (2) with an access token",
+    "it needs a function that makes a client of @shopify/admin-api-client (2) with an access token and the given `customFetchApi`",
   );
 }
 

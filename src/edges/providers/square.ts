@@ -79,6 +79,7 @@ export async function squareRefund<Args>(
 /** What the SDK keeps of its options. */
 interface InnerOptions {
   readonly fetch?: typeof fetch;
+  readonly fetcher?: unknown;
   readonly authProvider?: { getAuthRequest(): Promise<unknown> };
 }
 
@@ -87,6 +88,9 @@ async function checkedOptions(client: SquareClient): Promise<InnerOptions> {
   const inner = (client?.refunds as unknown as { _options?: InnerOptions } | undefined)?._options;
   const reason = "it needs a SquareClient of the square package (46) with a token";
   if (inner?.authProvider === undefined) return refuseProvider(square.title, reason);
+  // It takes the place of everything in which a send can be counted.
+  if (inner.fetcher !== undefined)
+    return refuseProvider(square.title, "a client with a `fetcher` can't be held to one send");
   await inner.authProvider.getAuthRequest().catch(() => refuseProvider(square.title, reason));
   return inner;
 }

@@ -58,7 +58,7 @@ describe("a Mollie tool", () => {
 
   it("isn't made without an HTTP client or a key", async () => {
     const refused = { code: "TOOL_INVALID" };
-    await expect(mollieRefund({} as never, options)).rejects.toMatchObject(refused);
+    await expect(mollieRefund(fetch as never, options)).rejects.toMatchObject(refused);
     await expect(mollieRefund(send, { ...options, apiKey: "" })).rejects.toMatchObject(refused);
   });
 

@@ -63,11 +63,12 @@ describe("a Shopify tool", () => {
   const { signal } = new AbortController();
   const question = { tenant: "acme", key: "k", wireKeys: [], arguments: {}, signal };
 
-  it("isn't made without a client and its token", async () => {
+  it("isn't made without a client that has a token and uses the given fetch", async () => {
     const refused = (): never => {
       throw new Error("no token");
     };
-    for (const connect of [undefined, () => undefined, () => ({ config: {} }), refused]) {
+    const deaf = { request: async () => ({ data: {} }), config: { accessToken: "shpat_1" } };
+    for (const connect of [undefined, () => undefined, refused, () => deaf]) {
       await expect(shopifyRefund(connect as never, options)).rejects.toMatchObject({
         code: "TOOL_INVALID",
       });
