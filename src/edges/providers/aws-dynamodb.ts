@@ -133,6 +133,7 @@ function markerItem(
   };
 }
 
+/** By the errors of https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html. */
 const codes = {
   refused: new Set(["ResourceNotFoundException", "ValidationException"]),
   notExecuted: new Set(["ProvisionedThroughputExceededException", "RequestLimitExceeded"]),

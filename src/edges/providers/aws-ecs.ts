@@ -159,8 +159,12 @@ async function tasksOf(
   return ours;
 }
 
+/**
+ * What says which part of the request can't be
+ * (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html). `ClientException` is none of
+ * them: it only says that it was "usually" the caller, and may be about permissions.
+ */
 const refused: ReadonlySet<string> = new Set([
-  "ClientException",
   "ClusterNotFoundException",
   "InvalidParameterException",
   "PlatformTaskDefinitionIncompatibilityException",

@@ -72,14 +72,21 @@ export async function sqsSendMessage<Args>(
   };
 }
 
+/**
+ * By SQS's own codes (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+ * and CommonErrors.html beside it). A queue that isn't found may be one that the credentials don't reach
+ * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/troubleshooting-api-errors.html).
+ */
 const codes = {
   refused: new Set([
-    "AWS.SimpleQueueService.NonExistentQueue",
     "InvalidMessageContents",
     "InvalidParameterValue",
     "MissingParameter",
-    "QueueDoesNotExist",
     "UnsupportedOperation",
   ]),
-  notExecuted: new Set(["RequestThrottled"]),
+  notExecuted: new Set([
+    "AWS.SimpleQueueService.NonExistentQueue",
+    "QueueDoesNotExist",
+    "RequestThrottled",
+  ]),
 };

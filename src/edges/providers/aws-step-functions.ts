@@ -128,7 +128,10 @@ function executionArnOf(stateMachineArn: string | undefined, name: string): stri
   return [...parts.slice(0, 5), "execution", parts[6], name].join(":");
 }
 
-/** `ExecutionAlreadyExists` is none of them: it says that something has landed. */
+/**
+ * By the errors of https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html.
+ * `ExecutionAlreadyExists` is none of them: it says that something has landed.
+ */
 const codes = {
   refused: new Set([
     "InvalidArn",

@@ -30,8 +30,11 @@ export {
   type AdapterOptions,
   type AdapterParts,
   type TaggedSearch,
+  EffectFailed,
+  classifyFailed,
   difference,
   findTagged,
   tagName,
+  unlessFailed,
 } from "./shared/adapter.ts";
 export { type Attempt, type SendGate, sendOnce } from "./shared/send-once.ts";

@@ -121,7 +121,10 @@ function issueOf({ id, identifier, url }: LinearIssue): LinearIssue {
   return { id, identifier, url };
 }
 
-/** By Linear's own error types. All others prove nothing, `internal error` and `lock timeout` above all. */
+/**
+ * By Linear's own error types (https://github.com/linear/linear, packages/sdk/src/error.ts). All others prove
+ * nothing, `internal error` and `lock timeout` above all.
+ */
 const errorClasses = new Map<unknown, ErrorClass>([
   ["invalid input", "refused"],
   ["authentication error", "not-executed"],

@@ -16,21 +16,26 @@ import { mollie } from "./contracts/payments.ts";
 import {
   type AdapterOptions,
   type AdapterParts,
+  classifyFailed,
   difference,
   findTagged,
   isObject,
   tagName,
+  unlessFailed,
 } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
 import { type MollieReply, classifyMollie, jsonOf } from "./shared/mollie-reply.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
 /** What is used of `createIdempotentFetch({ Agent })` of `nevertwice/http`; leave its options alone. */
-export type MollieSend = (
-  url: string,
-  request: { readonly headers: Readonly<Record<string, string>>; readonly json: unknown },
-  call: Pick<ExecuteCall, "wireKey" | "signal" | "beforeWrite" | "notSent">,
-) => Promise<MollieReply>;
+export interface MollieSend {
+  (
+    url: string,
+    request: { readonly headers: Readonly<Record<string, string>>; readonly json: unknown },
+    call: Pick<ExecuteCall, "wireKey" | "signal" | "beforeWrite" | "notSent">,
+  ): Promise<MollieReply>;
+  close(): Promise<void>;
+}
 
 /** Options of a Mollie tool. */
 export interface MollieOptions<Args> extends AdapterOptions<Args, MollieRefundRequest> {
@@ -84,7 +89,8 @@ export async function mollieRefund<Args>(
   options: MollieOptions<Args>,
 ): Promise<AdapterParts<Args, MollieRefund>> {
   const { request, apiKey, apiUrl = "https://api.mollie.com", ...bounds } = options;
-  if (typeof send !== "function")
+  // A bare `fetch` would tell nobody when it writes.
+  if (typeof send?.close !== "function")
     refuseProvider(
       mollie.title,
       "it needs what `createIdempotentFetch` of `nevertwice/http` makes",
@@ -97,7 +103,7 @@ export async function mollieRefund<Args>(
   return {
     contract: {
       ...contractParts(mollie, bounds),
-      classify: classifyMollie,
+      classify: classifyFailed(classifyMollie),
       providerId: ({ id }) => id,
       lookUp: {
         ...lookUpFacts(mollie),
@@ -118,7 +124,7 @@ export async function mollieRefund<Args>(
       });
       const refund: Shown = jsonOf(reply);
       if (typeof refund.id !== "string") throw new Error("Mollie's answer holds no refund");
-      return refundOf(refund);
+      return refundOf(unlessFailed(refund, statusOf(refund)));
     },
   };
 }

@@ -9,7 +9,12 @@
  */
 import type { Client } from "@paypal/paypal-server-sdk";
 import { paypalPayouts } from "./contracts/paypal.ts";
-import type { AdapterOptions, AdapterParts } from "./shared/adapter.ts";
+import {
+  type AdapterOptions,
+  type AdapterParts,
+  classifyFailed,
+  unlessFailed,
+} from "./shared/adapter.ts";
 import { contractParts } from "./shared/contract-parts.ts";
 import { PaypalError, classifyPaypal, paypalApi } from "./shared/paypal-client.ts";
 import { sendOnce } from "./shared/send-once.ts";
@@ -44,10 +49,11 @@ export async function paypalPayout<Args>(
   return {
     contract: {
       ...contractParts(paypalPayouts, bounds),
-      classify: (error) =>
+      classify: classifyFailed((error) =>
         error instanceof PaypalError && linkedBatch(error) !== undefined
           ? "unknown"
           : classifyPaypal(error),
+      ),
       providerId: ({ id }) => id,
     },
     execute: async (args, { wireKey, signal, ...call }) => {
@@ -75,11 +81,13 @@ function linkedBatch({ body }: PaypalError): string | undefined {
 
 /** The batch, if it is ours: anything else leaves the outcome open. */
 function payoutOf(batch: Readonly<Record<string, unknown>>, wireKey: string): PaypalPayout {
-  const { payout_batch_id, sender_batch_header } = (batch["batch_header"] ?? {}) as {
+  const { payout_batch_id, batch_status, sender_batch_header } = (batch["batch_header"] ?? {}) as {
     payout_batch_id?: unknown;
+    batch_status?: string;
     sender_batch_header?: { sender_batch_id?: unknown };
   };
   if (typeof payout_batch_id !== "string" || sender_batch_header?.sender_batch_id !== wireKey)
     throw new Error("PayPal's answer doesn't hold the batch");
-  return { id: payout_batch_id };
+  const isDenied = batch_status === "DENIED" || batch_status === "CANCELED";
+  return unlessFailed({ id: payout_batch_id }, isDenied ? "failed" : "pending");
 }

@@ -13,8 +13,10 @@ import { paypalPayments } from "./contracts/paypal.ts";
 import {
   type AdapterOptions,
   type AdapterParts,
+  classifyFailed,
   difference,
   findTagged,
+  unlessFailed,
 } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts } from "./shared/contract-parts.ts";
 import { type PaypalApi, classifyPaypal, paypalApi } from "./shared/paypal-client.ts";
@@ -76,7 +78,7 @@ export async function paypalRefund<Args>(
   return {
     contract: {
       ...contractParts(paypalPayments, bounds),
-      classify: classifyPaypal,
+      classify: classifyFailed(classifyPaypal),
       providerId: ({ id }) => id,
       lookUp: {
         ...lookUpFacts(paypalPayments),
@@ -96,7 +98,7 @@ export async function paypalRefund<Args>(
         });
       });
       if (typeof refund.id !== "string") throw new Error("PayPal's answer holds no refund");
-      return refundOf(refund);
+      return refundOf(unlessFailed(refund, statusOf(refund)));
     },
   };
 }

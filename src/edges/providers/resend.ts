@@ -63,10 +63,16 @@ export async function resendEmail<Args>(
 /** What Resend answered, or what the SDK made of the lack of an answer. */
 class ResendError extends Error {
   readonly code: unknown;
+  readonly status: unknown;
 
-  constructor({ name, message }: { readonly name?: unknown; readonly message?: string }) {
-    super(message ?? "Resend gave no reason");
-    this.code = name;
+  constructor(answer: {
+    readonly name?: unknown;
+    readonly statusCode?: unknown;
+    readonly message?: string;
+  }) {
+    super(answer.message ?? "Resend gave no reason");
+    this.code = answer.name;
+    this.status = answer.statusCode;
   }
 }
 
@@ -91,5 +97,10 @@ const errorClasses = new Map<unknown, ErrorClass>([
 
 /** Both 409s are about a key that something was sent with, and `application_error` is anything. */
 function classify(error: unknown): ErrorClass {
-  return error instanceof ResendError ? (errorClasses.get(error.code) ?? "unknown") : "unknown";
+  if (!(error instanceof ResendError)) return "unknown";
+  const proved = errorClasses.get(error.code) ?? "unknown";
+  // With these statuses a `validation_error` is about the API key or the sender's domain.
+  return proved === "refused" && [401, 403].includes(Number(error.status))
+    ? "not-executed"
+    : proved;
 }

@@ -150,7 +150,10 @@ async function* pagesOf(
   }
 }
 
-/** By Slack's own codes. All others prove nothing, `internal_error` and `fatal_error` above all. */
+/**
+ * By Slack's own codes (https://docs.slack.dev/reference/methods/chat.postMessage). All others prove nothing,
+ * `internal_error` and `fatal_error` above all: with them a part may have been done.
+ */
 const errorClasses = new Map<unknown, ErrorClass>([
   ["channel_not_found", "refused"],
   ["invalid_arguments", "refused"],
@@ -163,6 +166,7 @@ const errorClasses = new Map<unknown, ErrorClass>([
   ["invalid_auth", "not-executed"],
   ["missing_scope", "not-executed"],
   ["not_authed", "not-executed"],
+  ["rate_limited", "not-executed"],
   ["ratelimited", "not-executed"],
   ["token_expired", "not-executed"],
   ["token_revoked", "not-executed"],

@@ -14,10 +14,12 @@ import { square } from "./contracts/payments.ts";
 import {
   type AdapterOptions,
   type AdapterParts,
+  classifyFailed,
   difference,
   findTagged,
   isObject,
   tagName,
+  unlessFailed,
 } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
 import { type SendGate, sendOnce } from "./shared/send-once.ts";
@@ -53,7 +55,7 @@ export async function squareRefund<Args>(
   return {
     contract: {
       ...contractParts(square, bounds),
-      classify,
+      classify: classifyFailed(classify),
       providerId: ({ id }) => id,
       lookUp: {
         ...lookUpFacts(square),
@@ -69,7 +71,7 @@ export async function squareRefund<Args>(
         );
       });
       if (typeof refund?.id !== "string") throw new Error("Square's answer holds no refund");
-      return refundOf(refund);
+      return refundOf(unlessFailed(refund, statusOf(refund)));
     },
   };
 }
@@ -77,6 +79,7 @@ export async function squareRefund<Args>(
 /** What the SDK keeps of its options. */
 interface InnerOptions {
   readonly fetch?: typeof fetch;
+  readonly fetcher?: unknown;
   readonly authProvider?: { getAuthRequest(): Promise<unknown> };
 }
 
@@ -85,6 +88,9 @@ async function checkedOptions(client: SquareClient): Promise<InnerOptions> {
   const inner = (client?.refunds as unknown as { _options?: InnerOptions } | undefined)?._options;
   const reason = "it needs a SquareClient of the square package (46) with a token";
   if (inner?.authProvider === undefined) return refuseProvider(square.title, reason);
+  // It takes the place of everything in which a send can be counted.
+  if (inner.fetcher !== undefined)
+    return refuseProvider(square.title, "a client with a `fetcher` can't be held to one send");
   await inner.authProvider.getAuthRequest().catch(() => refuseProvider(square.title, reason));
   return inner;
 }

@@ -73,3 +73,14 @@ it("credentials that are gone by the time of the send are a fact: nothing was se
   expect(counterpart.sends).toEqual([]);
   await counterpart.close();
 });
+
+it("missing credentials are no missing parameter", async () => {
+  const counterpart = await startEc2();
+  const { contract } = await ec2RunInstances(connect(counterpart.url), options);
+  const proves = (name: string): unknown =>
+    contract.classify?.({ name, $metadata: { httpStatusCode: 400 } });
+  expect(proves("MissingAuthenticationToken")).toBe("not-executed");
+  expect(proves("MissingParameter")).toBe("refused");
+  expect(proves("IdempotentParameterMismatch")).toBe("unknown");
+  await counterpart.close();
+});

@@ -82,3 +82,14 @@ it("a task that has stopped is found too", async () => {
   });
   await counterpart.close();
 });
+
+it("an error that is only usually the caller's proves nothing", async () => {
+  const { contract } = await ecsRunTask(connect("http://127.0.0.1:9"), {
+    ...options,
+    request: () => ({ taskDefinition: "invoice" }),
+  });
+  const proves = (name: string): unknown =>
+    contract.classify?.({ name, $metadata: { httpStatusCode: 400 } });
+  expect(proves("ClientException")).toBe("unknown");
+  expect(proves("ClusterNotFoundException")).toBe("refused");
+});

@@ -52,3 +52,15 @@ it("a message to a standard queue isn't sent", async () => {
   const call = { key: "k", wireKey: "w", beforeWrite: () => {}, notSent } as never;
   await expect(execute({}, call)).rejects.toThrow("not sent");
 });
+
+it("a queue that isn't found may be one that the credentials don't reach", async () => {
+  const { contract } = await sqsSendMessage(connect("http://127.0.0.1:9"), {
+    request: () => ({ QueueUrl: "http://sqs/1/o.fifo", MessageGroupId: "g", MessageBody: "b" }),
+    timeoutMs: 1000,
+    flightMs: 1000,
+  });
+  const proves = (name: string): unknown =>
+    contract.classify?.({ name, $metadata: { httpStatusCode: 400 } });
+  expect(proves("QueueDoesNotExist")).toBe("not-executed");
+  expect(proves("InvalidMessageContents")).toBe("refused");
+});

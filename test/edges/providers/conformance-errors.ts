@@ -97,6 +97,17 @@ export function describeErrors<Args extends JsonObject>(
       }
     });
 
+    const { answersFailed } = subject;
+    it.skipIf(answersFailed === undefined)(
+      "an effect that came to nothing isn't done",
+      async () => {
+        const { counterpart, call } = scene();
+        counterpart.fault({ makes: answersFailed ?? {} });
+        expect([await call(), await call()]).toEqual(["OPERATION_FAILED", "OPERATION_FAILED"]);
+        expect(counterpart.sends).toHaveLength(1);
+      },
+    );
+
     it("a refused connection proves nothing from inside an SDK, and a later call gets over it", async () => {
       const { counterpart, unreachable, call, settle, tool } = scene();
       const { seesSocket = false } = subject;

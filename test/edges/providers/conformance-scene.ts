@@ -35,6 +35,8 @@ export interface AdapterSubject<Args extends JsonObject> {
   differing(resource: Resource): Resource;
   /** Ours, and the provider is still at it. Absent: there is no such state. */
   readonly pending?: (resource: Resource) => Resource;
+  /** What the answer to a create shows of one that came to nothing. Absent: it shows no such thing. */
+  readonly answersFailed?: Resource;
   /** Ours, and it came to nothing. Absent: there is no such state. */
   readonly failed?: (resource: Resource) => Resource;
 }
@@ -51,6 +53,8 @@ export interface Scene {
   readonly call: (tool?: Tool) => Promise<Told["told"]>;
   /** Lets time pass and calls until the answer is final. */
   readonly settle: () => Promise<Told["told"]>;
+  /** Lets time pass, here and at the provider. */
+  readonly wait: (spanMs: number) => void;
   readonly row: () => Promise<OperationRecord>;
   readonly tool: Tool;
   /** With a short time-out. */

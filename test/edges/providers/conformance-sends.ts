@@ -2,7 +2,7 @@
  * One armed attempt is one send, and all sends of an operation are the same.
  */
 import { describe, expect, it } from "vitest";
-import type { ExecuteCall, JsonObject } from "../../../src/index.ts";
+import { type ExecuteCall, type JsonObject, days } from "../../../src/index.ts";
 import { type AdapterSubject, type Scene, bounds, wireOf } from "./conformance-scene.ts";
 
 /** An attempt without a guard around it. */
@@ -63,6 +63,15 @@ export function describeSends<Args extends JsonObject>(
       };
       await expect(execute(subject.args, bareCall({ beforeWrite }))).rejects.toBe(late);
       expect(counterpart.sends).toHaveLength(0);
+    });
+
+    it("end when the provider may have forgotten the key", async () => {
+      const { counterpart, call, settle, wait, tool } = scene();
+      counterpart.fault({ gateway: 502, effect: false });
+      expect(await call()).toBe("OUTCOME_UNKNOWN");
+      wait(tool.guarded?.contract.key?.retentionMs ?? days(60));
+      expect(await settle()).toBe("NEEDS_REVIEW");
+      expect(counterpart.sends).toHaveLength(1);
     });
 
     it("are kept in check where they meet each other", async () => {

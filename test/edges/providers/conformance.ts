@@ -70,16 +70,19 @@ export function describeAdapter<Args extends JsonObject>(subject: AdapterSubject
         if (guard === undefined) throw new Error("there is no guard for this tool");
         return (await toldBy(guard.run(tool, subject.args, context))).told;
       };
+      const wait = (spanMs: number): void => {
+        clock.advance(spanMs);
+        counterpart.advance(spanMs);
+      };
       const settle = async (): Promise<Told["told"]> => {
         for (let calls = 1; calls <= 10; calls += 1) {
-          clock.advance(quietMs);
-          counterpart.advance(quietMs);
+          wait(quietMs);
           const told = await call();
           if (!["OUTCOME_UNKNOWN", "NOT_SENT"].includes(told)) return told;
         }
         return "OTHER";
       };
-      return { counterpart, call, settle, row: () => read(tenant), ...tools };
+      return { counterpart, call, settle, wait, row: () => read(tenant), ...tools };
     };
     beforeEach(() => {
       at.scene = sceneWith((tool) => guards.get(tool));

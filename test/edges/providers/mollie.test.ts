@@ -1,12 +1,16 @@
 /**
  * Mollie's refunds over our own HTTP client and real HTTP: one send, found again by metadata.
  */
+import { createMollieClient } from "@mollie/api-client";
 import { Agent } from "undici";
 import { describe, expect, it } from "vitest";
 import { createIdempotentFetch } from "../../../src/edges/http/index.ts";
 import { mollieRefund } from "../../../src/edges/providers/mollie.ts";
 import { startMollie } from "../../support/providers/mollie.ts";
+import { plainHostOf, usePlainHttps } from "../../support/providers/plain-https.ts";
 import { describeAdapter } from "./conformance.ts";
+
+usePlainHttps();
 
 const send = createIdempotentFetch({ Agent });
 
@@ -41,6 +45,7 @@ describeAdapter({
   differing: (resource) => ({ ...resource, amount: { currency: "EUR", value: "1.00" } }),
   pending: (resource) => ({ ...resource, status: "queued" }),
   failed: (resource) => ({ ...resource, status: "canceled" }),
+  answersFailed: { status: "failed" },
 });
 
 describe("a Mollie tool", () => {
@@ -53,7 +58,7 @@ describe("a Mollie tool", () => {
 
   it("isn't made without an HTTP client or a key", async () => {
     const refused = { code: "TOOL_INVALID" };
-    await expect(mollieRefund({} as never, options)).rejects.toMatchObject(refused);
+    await expect(mollieRefund(fetch as never, options)).rejects.toMatchObject(refused);
     await expect(mollieRefund(send, { ...options, apiKey: "" })).rejects.toMatchObject(refused);
   });
 
@@ -89,5 +94,16 @@ describe("a Mollie tool", () => {
     await counterpart.close();
     const closed = Promise.resolve(contract.lookUp?.find(question));
     await expect(closed).rejects.toThrow(TypeError);
+  });
+
+  it("isn't made over Mollie's own SDK, since that sends a refund several times", async () => {
+    const counterpart = await startMollie();
+    const apiEndpoint = `https://${plainHostOf(counterpart.url)}.mollie.com`;
+    const mollie = createMollieClient({ apiKey: "test_1", apiEndpoint });
+    counterpart.fault({ gateway: 503, effect: false });
+    const amount = { currency: "EUR", value: "1.00" };
+    await mollie.paymentRefunds.create({ paymentId: "tr_1", amount, description: "r" });
+    expect(counterpart.sends.length).toBeGreaterThan(1);
+    await counterpart.close();
   });
 });

@@ -88,6 +88,7 @@ describeAdapter({
   differing: (resource) => ({ ...resource, amount: amount("1.00") }),
   pending: (resource) => ({ ...resource, status: "PENDING" }),
   failed: (resource) => ({ ...resource, status: "FAILED" }),
+  answersFailed: { status: "FAILED" },
 });
 
 const same = (resource: Record<string, unknown>): Record<string, unknown> => resource;
@@ -156,6 +157,28 @@ describe("a PayPal tool", () => {
     });
     const question = { tenant: "acme", key: "k", wireKeys: [], arguments: {}, signal };
     expect(await contract.lookUp?.find(question)).toMatchObject({ answer: "unsure" });
+    await counterpart.close();
+  });
+
+  it("doesn't take a batch that was denied, or another's, for a payout", async () => {
+    const counterpart = await startPaypalPayouts();
+    const tool = await paypalPayout(connect(counterpart.url), {
+      ...options,
+      request: () => ({ items: [] }),
+    });
+    const proves = async (batch_status: string, sender_batch_id: string): Promise<unknown> => {
+      const sender_batch_header = { sender_batch_id };
+      const batch_header = { payout_batch_id: "P1", batch_status, sender_batch_header };
+      counterpart.reset();
+      counterpart.fault({ makes: { batch_header } });
+      return tool.execute({}, call).then(
+        () => "done",
+        (error: unknown) => tool.contract.classify?.(error),
+      );
+    };
+    expect(await proves("DENIED", "w")).toBe("definitive");
+    expect(await proves("PENDING", "another")).toBe("unknown");
+    expect(await proves("PENDING", "w")).toBe("done");
     await counterpart.close();
   });
 

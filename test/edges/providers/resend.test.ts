@@ -42,3 +42,30 @@ it("an instance without a key makes no tool", async () => {
   const options = { request: () => ({ ...email, to: "a@b.c" }), timeoutMs: 1000, flightMs: 1000 };
   await expect(resendEmail({} as never, options)).rejects.toMatchObject({ code: "TOOL_INVALID" });
 });
+
+it("a validation error about the API key is one that another key may get over", async () => {
+  const counterpart = await startResend();
+  const { contract, execute } = await resendEmail(
+    new Resend("re_1", { baseUrl: counterpart.url }),
+    {
+      request: () => ({ ...email, to: "a@b.c" }),
+      timeoutMs: 1000,
+      flightMs: 1000,
+    },
+  );
+  const { signal } = new AbortController();
+  const call = { key: "k", wireKey: "w", beforeWrite: () => {}, signal } as never;
+  const proves = async (status: number): Promise<unknown> => {
+    counterpart.fault({ refuse: status, code: "validation_error" });
+    return execute({}, call).then(
+      () => "done",
+      (error: unknown) => contract.classify?.(error),
+    );
+  };
+  expect([await proves(400), await proves(401), await proves(403)]).toEqual([
+    "refused",
+    "not-executed",
+    "not-executed",
+  ]);
+  await counterpart.close();
+});

@@ -42,6 +42,7 @@ describeAdapter({
   differing: (resource) => ({ ...resource, amount_money: { amount: 1, currency: "EUR" } }),
   pending: (resource) => ({ ...resource, status: "PENDING" }),
   failed: (resource) => ({ ...resource, status: "REJECTED" }),
+  answersFailed: { status: "REJECTED" },
 });
 
 describe("a Square tool", () => {
@@ -52,8 +53,10 @@ describe("a Square tool", () => {
     amountMoney,
   });
 
-  it("isn't made of a client without a token", async () => {
-    for (const client of [undefined, {}, new SquareClient({ token: undefined as never })]) {
+  it("isn't made of a client without a token, or with a fetcher of its own", async () => {
+    const without = new SquareClient({ token: undefined as never });
+    const fetcher = new SquareClient({ token: "EAAA", fetcher: (async () => {}) as never });
+    for (const client of [undefined, {}, without, fetcher]) {
       await expect(squareRefund(client as never, { ...options, request })).rejects.toMatchObject({
         code: "TOOL_INVALID",
       });

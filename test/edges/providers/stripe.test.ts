@@ -59,6 +59,7 @@ describeAdapter({
     }),
   pending: (resource) => ({ ...resource, status: "pending" }),
   failed: (resource) => ({ ...resource, status: "failed" }),
+  answersFailed: { status: "failed" },
 });
 
 describeAdapter({

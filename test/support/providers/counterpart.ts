@@ -55,7 +55,7 @@ export interface ProviderRules {
   /** The answer to a create. */
   show(effect: Effect): Answer;
   /** The provider's own error with this status. */
-  refusal(status: number): Answer;
+  refusal(status: number, code?: string): Answer;
   /** Answers everything that is no create, from the effects that can be seen by now. */
   look(request: Incoming, visible: readonly Effect[]): Answer;
 }
@@ -66,11 +66,15 @@ export type Created = { readonly resource: Record<string, unknown> } | { readonl
 export type Fault =
   | { readonly pass: true }
   /** The provider's own error, in the place of the effect; kept under the key if its rules say so. */
-  | { readonly refuse: number }
+  | { readonly refuse: number; readonly code?: string }
+  /** The effect, with these members other than usual. */
+  | { readonly makes: Readonly<Record<string, unknown>> }
   /** A gateway's error, without the effect or after it; the key keeps what the provider did. */
   | { readonly gateway: number; readonly effect: boolean }
   /** The same without the effect, and with the wish to be asked again at once. */
   | { readonly askAgain: number }
+  /** The wish that the request be sent to another place. */
+  | { readonly redirect: string }
   /** The connection is cut, without the effect or after it. */
   | { readonly reset: "before" | "after" }
   /** No answer ever comes, without the effect or after it. */
@@ -173,6 +177,8 @@ export class Counterpart {
     const fault = this.#faults.shift() ?? { pass: true };
     if ("gateway" in fault && !fault.effect)
       return write(response, gatewayAnswer(fault.gateway, false));
+    if ("redirect" in fault)
+      return write(response, { status: 308, headers: { location: fault.redirect }, body: "" });
     if ("askAgain" in fault) return write(response, askAgain(fault.askAgain));
     if ("reset" in fault && fault.reset === "before") return void response.req.socket.destroy();
     if ("hang" in fault && fault.hang === "before") return;
@@ -208,7 +214,7 @@ export class Counterpart {
   }
 
   async #run(request: Incoming, fault: Fault): Promise<Answer> {
-    if ("refuse" in fault) return this.#rules.refusal(fault.refuse);
+    if ("refuse" in fault) return this.#rules.refusal(fault.refuse, fault.code);
     if ("hold" in fault) {
       await new Promise<void>((resolve) => {
         this.#held.push(resolve);
@@ -216,7 +222,9 @@ export class Counterpart {
       });
     }
     const created = this.#rules.create(request, this.#nextId(), this.effects);
-    return "refusal" in created ? created.refusal : this.#rules.show(this.#land(created.resource));
+    if ("refusal" in created) return created.refusal;
+    const made = "makes" in fault ? { ...created.resource, ...fault.makes } : created.resource;
+    return this.#rules.show(this.#land(made));
   }
 
   #nextId(): string {

@@ -65,6 +65,7 @@ export const adyen = declareProvider({
     "At least 7 days; an older page said 31.",
     "There is no GET by reference: webhooks and reports carry merchantReference.",
     "transient-error: true in an answer asks for the same key again.",
+    "A refund is received at first; a webhook tells what became of it.",
   ],
 });
 
@@ -205,7 +206,7 @@ export const shopify = declareProvider({
     atomic: true,
     afterError: "burnt",
   },
-  lookUp: { by: "the order's refunds, matched by note" },
+  lookUp: { by: "the order's refunds, matched by the end of their note" },
   tag: { field: "note" },
   uncertain: ["key.retentionMs", "key.replay", "key.afterError", "lookUp.lagMs"],
   sources: [
@@ -213,7 +214,10 @@ export const shopify = declareProvider({
     { url: "https://shopify.dev/changelog", asOf: "2025-12" },
   ],
   checkedOn,
-  notes: ["Mandatory for refundCreate and inventory mutations from API version 2026-04."],
+  notes: [
+    "Mandatory for refundCreate and inventory mutations from API version 2026-04.",
+    "The SDK drops `retries: 0` of a call.",
+  ],
 });
 
 /** Payment providers. */

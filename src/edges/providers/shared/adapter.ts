@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Contract, FoundEffect, LookUpAnswer } from "../../../guard/contract.ts";
+import type { Contract, ErrorClass, FoundEffect, LookUpAnswer } from "../../../guard/contract.ts";
 import type { ExecuteCall } from "../../../guard/tool.ts";
 import type { EnsureCall, EnsureContract, Observation } from "../../../effects/ensure-tool.ts";
 import type { AdapterBounds } from "./contract-parts.ts";
@@ -82,6 +82,26 @@ export function difference(
     ([, [asked, found]]) => asked !== undefined && asked !== found,
   );
   return differing === undefined ? {} : { differsIn: differing[0] };
+}
+
+/** The provider's answer shows an effect that came to nothing. */
+export class EffectFailed extends Error {}
+
+/**
+ * Gives an answered resource back, unless the answer itself says that it came to nothing: told as done,
+ * it would be a wanted effect that is lost.
+ *
+ * @throws {EffectFailed} which {@link classifyFailed} takes for definitive.
+ */
+export function unlessFailed<Item>(item: Item, status: FoundEffect<unknown>["status"]): Item {
+  if (status !== "failed") return item;
+  throw new EffectFailed("the provider answered with an effect that came to nothing");
+}
+
+/** A `classify` that knows {@link EffectFailed} too. */
+export function classifyFailed(classify: (error: unknown) => ErrorClass) {
+  return (error: unknown): ErrorClass =>
+    error instanceof EffectFailed ? "definitive" : classify(error);
 }
 
 /** True for an object with members. */

@@ -8,7 +8,14 @@ import type Stripe from "stripe";
 import type { ErrorClass, FoundEffect, LookUpAnswer } from "../../../guard/contract.ts";
 import type { ExecuteCall } from "../../../guard/tool.ts";
 import { stripeV1 } from "../contracts/stripe.ts";
-import { type AdapterOptions, type AdapterParts, findTagged, tagName } from "./adapter.ts";
+import {
+  type AdapterOptions,
+  type AdapterParts,
+  classifyFailed,
+  findTagged,
+  tagName,
+  unlessFailed,
+} from "./adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./contract-parts.ts";
 import { sendOnce } from "./send-once.ts";
 
@@ -75,7 +82,7 @@ export function stripeTool<
         ...bounds,
         ...(stripeAccount === undefined ? {} : { account: stripeAccount }),
       }),
-      classify,
+      classify: classifyFailed(classify),
       providerId: ({ id }) => id,
       lookUp: { ...lookUpFacts(stripeV1), find: ({ arguments: args, key }) => find(args, key) },
     },
@@ -89,7 +96,7 @@ export function stripeTool<
           authenticator,
         }),
       );
-      return resource.resultOf(made(item));
+      return resource.resultOf(unlessFailed(made(item), resource.statusOf(item)));
     },
   };
 }
