@@ -46,6 +46,8 @@ export interface CallIdentity {
 
 /** One business effect per intent, however many times an agent asks. */
 export interface Guard {
+  /** How long settled operations keep their outcome, in milliseconds. */
+  readonly retentionMs: number;
   /**
    * Calls a tool. A non-idempotent tool takes effect once per intent; the others go straight through.
    *
@@ -88,6 +90,7 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
   const tools = new Map<string, Tool>();
   for (const tool of options.tools ?? []) register(tools, tool);
   return {
+    retentionMs: env.retentionMs,
     run: async (tool, args, context) => {
       register(tools, tool);
       return (await run(env, tool, args, context)) as Outcome<never>;

@@ -3,10 +3,18 @@
  * the key inside the tool. Every scenario must fail with it.
  */
 import { randomUUID } from "node:crypto";
-import type { ExecuteCall, Guard, GuardOptions, Outcome, Tool } from "../../src/index.ts";
+import {
+  type ExecuteCall,
+  type Guard,
+  type GuardOptions,
+  type Outcome,
+  type Tool,
+  days,
+} from "../../src/index.ts";
 
 export async function passThroughGuard(_options: GuardOptions): Promise<Guard> {
   return {
+    retentionMs: days(45),
     run: async (tool, args, context) => {
       const key = randomUUID();
       const call = {

@@ -50,7 +50,8 @@ export interface HandlerCall<Context> {
   readonly operation: HandlerOperation | null;
   /**
    * Makes the error to throw when the request is refused for good, and nothing had any effect. The
-   * operation is settled as FAILED, and every repetition gets this refusal.
+   * operation is settled as FAILED, and every repetition gets this refusal. On a route with `transact` it
+   * is rolled back with all the rest, so a repetition runs again; return a response to have it stored.
    */
   readonly refused: (refusal: Refusal) => Error;
   /**

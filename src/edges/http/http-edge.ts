@@ -33,7 +33,9 @@ import {
   type RouteOptions,
   checkHttpOptions,
   checkRouteOptions,
+  guardOf,
   maxResponseBytesOf,
+  retentionMsOf,
 } from "./options.ts";
 import {
   type PolicyDocument,
@@ -73,7 +75,7 @@ export interface HttpEdge<Context> {
  * @example
  * const http = createHttpEdge<Context>({
  *   guard: () => guard, tenant: () => "acme", principal: (_, c) => c.get("userId"),
- *   policyUrl: "/idempotency", retentionMs: days(45),
+ *   policyUrl: "/idempotency",
  * });
  * const refunds = http.route(
  *   { name: "refunds.create", key: "required", contract: { timeoutMs: 30_000, flightMs: 60_000 } },
@@ -89,7 +91,7 @@ export function createHttpEdge<Context = undefined>(
   const policy = (): PolicyDocument =>
     policyDocument(
       style,
-      { keyForms: options.keyForms ?? "quoted-or-bare", retentionMs: options.retentionMs },
+      { keyForms: options.keyForms ?? "quoted-or-bare", retentionMs: retentionMsOf(options) },
       told,
     );
   return {
@@ -300,7 +302,7 @@ function runOf<Context>(parts: RouteParts<Context>): Run {
     key: idempotencyKey,
   });
   if (transact === undefined) {
-    const guard = typeof edge.guard === "function" ? edge.guard() : edge.guard;
+    const guard = guardOf(edge);
     return (exchange, tenant) =>
       guard.run(tool, exchange.arguments, { tenant, trusted: trustedOf(exchange), onInProgress });
   }

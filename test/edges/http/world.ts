@@ -18,7 +18,6 @@ import {
   type OperationRecord,
   type Outcome,
   createGuard,
-  days,
 } from "../../../src/index.ts";
 import {
   type FakeProvider,
@@ -113,7 +112,6 @@ export const edgeOptions: Omit<HttpOptions<unknown>, "guard"> = {
   tenant: (request) => request.headers.get("x-tenant") ?? "",
   principal: (request) => request.headers.get("x-principal") ?? "",
   policyUrl: "https://service.example/idempotency",
-  retentionMs: days(45),
 };
 
 export async function createHttpWorld(
