@@ -80,6 +80,31 @@ it("imports go down the floors only", () => {
   expect(climbing).toEqual([]);
 });
 
+it("the linter has the same floors", () => {
+  const { overrides } = JSON.parse(read(".oxlintrc.json")) as {
+    overrides: { files: string[]; rules: Record<string, unknown> }[];
+  };
+  const rooms = overrides.filter(({ files }) => files[0]?.startsWith("src/"));
+  expect(rooms).toEqual(Object.entries(floors).map(([room, below]) => linted(room, below)));
+});
+
+/** What the linter is to refuse in a room. From a neighbour's door, its parent isn't in the path. */
+function linted(room: string, below: readonly string[]): object {
+  const [parent = ""] = room.split("/");
+  const shut = Object.keys(floors)
+    .filter((other) => other !== room && !below.includes(other))
+    .flatMap((other) =>
+      other.startsWith(`${parent}/`) ? [other, other.slice(parent.length + 1)] : [other],
+    );
+  const regex = `^\\.\\.?/(?:.*/)?(?:${shut.join("|")})/`;
+  const message = `${room} imports only ${below.length === 0 ? "itself" : below.join(", ")}.`;
+  const patterns = [{ regex, message }];
+  return {
+    files: [`src/${room}/**`],
+    rules: { "no-restricted-imports": ["error", { patterns }] },
+  };
+}
+
 it("no file is longer than 400 lines, and lines are at most 120 characters of code", () => {
   const files = [...sources, ...filesUnder("test").filter((file) => file.endsWith(".ts"))];
   expect(files.filter((file) => read(file).split("\n").length > 401)).toEqual([]);

@@ -28,13 +28,14 @@ import {
 } from "./handler.ts";
 import { keyHeader, readKey } from "./key-header.ts";
 import {
-  type EdgeGuard,
   type HttpLookUp,
   type HttpOptions,
   type RouteOptions,
   checkHttpOptions,
   checkRouteOptions,
+  guardOf,
   maxResponseBytesOf,
+  retentionMsOf,
 } from "./options.ts";
 import {
   type PolicyDocument,
@@ -90,7 +91,7 @@ export function createHttpEdge<Context = undefined>(
   const policy = (): PolicyDocument =>
     policyDocument(
       style,
-      { keyForms: options.keyForms ?? "quoted-or-bare", retentionMs: guardOf(options).retentionMs },
+      { keyForms: options.keyForms ?? "quoted-or-bare", retentionMs: retentionMsOf(options) },
       told,
     );
   return {
@@ -323,10 +324,6 @@ function runOf<Context>(parts: RouteParts<Context>): Run {
       return transact({ ...inside, execute: () => captured.stored }, exchange.arguments, context);
     }
   };
-}
-
-function guardOf<Context>({ guard }: HttpOptions<Context>): EdgeGuard {
-  return typeof guard === "function" ? guard() : guard;
 }
 
 /** Unguarded: no key where none is needed, or a method that changes nothing. */

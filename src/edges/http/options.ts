@@ -15,7 +15,7 @@ import type { ProblemChanges } from "./problems.ts";
 import type { FingerprintRule, HttpArguments } from "./request-body.ts";
 import { neverReplayed } from "./stored-response.ts";
 
-/** What the edge needs of the guard. How long it keeps outcomes is published in the policy. */
+/** What the edge needs of a guard. */
 export type EdgeGuard = Pick<Guard, "run" | "retentionMs">;
 
 /** Options of {@link createHttpEdge}. `Context` is what the adapter's framework hands to a handler. */
@@ -31,6 +31,11 @@ export interface HttpOptions<Context> {
   readonly principal: (request: Request, context: Context) => string | Promise<string>;
   /** Where the policy is published: a URL, or a path of this service that answers with `policy`. */
   readonly policyUrl: string;
+  /**
+   * How long the policy says that settled operations are kept, in milliseconds. Default: what the guard
+   * says, and nothing else is taken. Give it only where the policy is asked for before the guard is there.
+   */
+  readonly retentionMs?: number;
   /** Default `quoted-or-bare`. */
   readonly keyForms?: KeyForms;
   /** Other statuses, types or titles of the problems. */
@@ -133,6 +138,34 @@ export function checkHttpOptions(options: HttpOptions<never>): void {
     throw invalid("`guard` is missing");
   if (typeof policyUrl !== "string" || !/^(?:https?:\/\/|\/)[^\s<>"]*$/.test(policyUrl))
     throw invalid("`policyUrl` must be an http(s) URL or a path that begins with /");
+  if (typeof guard !== "function") guardOf(options);
+}
+
+/**
+ * The guard, once it is there.
+ *
+ * @throws {NeverTwiceError} CONFIGURATION_INVALID when it keeps outcomes for another time than is promised.
+ */
+export function guardOf({ guard: given, retentionMs }: HttpOptions<never>): EdgeGuard {
+  const guard = typeof given === "function" ? given() : given;
+  const kept = guard?.retentionMs;
+  if (!isSpan(kept) || kept === 0) throw invalid("`guard` isn't there yet, or is none");
+  if (retentionMs !== undefined && retentionMs !== kept)
+    throw invalid(
+      `\`retentionMs\` promises ${retentionMs} ms, and the guard keeps outcomes for ${kept} ms`,
+    );
+  return guard;
+}
+
+/**
+ * How long settled operations are kept.
+ *
+ * @throws {NeverTwiceError} CONFIGURATION_INVALID when neither the options nor a guard say so.
+ */
+export function retentionMsOf(options: HttpOptions<never>): number {
+  const { guard, retentionMs } = options;
+  const isThere = typeof guard !== "function" || guard() !== undefined;
+  return isThere || retentionMs === undefined ? guardOf(options).retentionMs : retentionMs;
 }
 
 /** Refuses a route that would not do what it says. */

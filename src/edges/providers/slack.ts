@@ -98,7 +98,8 @@ function tagged(asked: SlackMessageRequest, key: string): SlackMessageRequest {
 /** Without it nobody may send: it is where the SDK hands a request to its transport. */
 function fetchOf(client: WebClient): FetchFunction {
   const { token, fetchFn } = (client ?? {}) as unknown as { token?: string; fetchFn?: unknown };
-  if (typeof fetchFn === "function" && typeof token === "string") return fetchFn as FetchFunction;
+  const hasToken = typeof token === "string" && token !== "";
+  if (typeof fetchFn === "function" && hasToken) return fetchFn as FetchFunction;
   return refuseProvider(slack.title, "it needs a WebClient of @slack/web-api 8 with a token");
 }
 

@@ -12,11 +12,11 @@
  *   request run again. Each of them can double an effect; here the outcome is unknown, or done.
  * - idemkit: 423 while the first is in flight. The draft says 409; a service may say otherwise.
  */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type HttpOptions, createHttpEdge } from "../../../src/edges/http/index.ts";
-import { isNeverTwiceError } from "../../../src/index.ts";
+import { createGuard, days, isNeverTwiceError } from "../../../src/index.ts";
 import { passThroughGuard } from "../../support/pass-through.ts";
-import { describeStores } from "../../support/stores.ts";
+import { describeStores, openSqlite } from "../../support/stores.ts";
 import {
   contract,
   createHttpWorld,
@@ -138,9 +138,11 @@ it.each([
   ["tenant", { tenant: undefined }],
   ["principal", { principal: undefined }],
   ["policyUrl", { policyUrl: "not a url" }],
+  ["retentionMs", { retentionMs: days(30) }],
   ["guard", { guard: undefined }],
 ])("an edge without a proper %s is refused at start-up", (part, change) => {
-  const options = { ...edgeOptions, guard: { run: () => Promise.reject(new Error()) }, ...change };
+  const guard = { run: () => Promise.reject(new Error()), retentionMs: days(45) };
+  const options = { ...edgeOptions, guard, ...change };
   try {
     createHttpEdge(options as unknown as HttpOptions<undefined>);
     expect.unreachable();
@@ -148,6 +150,28 @@ it.each([
     expect(isNeverTwiceError(error, "CONFIGURATION_INVALID")).toBe(true);
     expect((error as Error).message).toContain(`\`${part}\``);
   }
+});
+
+it("the policy tells the guard's own retention, and a promise of another is refused", async () => {
+  const opened = await openSqlite();
+  onTestFinished(() => opened.close());
+  const guard = await createGuard({ store: opened.store, retentionMs: days(90) });
+  const kept = (options: Partial<HttpOptions<unknown>>): number =>
+    createHttpEdge<unknown>({ ...edgeOptions, guard, ...options }).policy().expiry
+      .settledAfterSeconds;
+  expect([kept({}), kept({ guard: () => guard })]).toEqual([90 * 86_400, 90 * 86_400]);
+  const later = { there: undefined as typeof guard | undefined };
+  const lazy = (() => later.there) as () => typeof guard;
+  expect(() => kept({ guard: lazy })).toThrowError(/`guard` isn't there yet/);
+  const early = createHttpEdge<unknown>({ ...edgeOptions, guard: lazy, retentionMs: days(45) });
+  expect(early.policy().expiry.settledAfterSeconds).toBe(45 * 86_400);
+  later.there = guard;
+  expect(() => early.policy()).toThrowError(/`retentionMs` promises/);
+  // Nor does a request run under a promise that isn't kept.
+  const route = early.route({ name: "r", key: "required", contract }, () => new Response());
+  const answer = await route.handle(requestOf({}), undefined);
+  expect(answer.status).toBe(500);
+  expect(JSON.stringify(await answer.json())).toContain("CONFIGURATION_INVALID");
 });
 
 it.each([
@@ -160,7 +184,7 @@ it.each([
 ])("a route whose %s makes no sense is refused at start-up", (_part, change) => {
   const http = createHttpEdge<unknown>({
     ...edgeOptions,
-    guard: { run: () => Promise.reject(new Error()), retentionMs: 1 },
+    guard: { run: () => Promise.reject(new Error()), retentionMs: days(45) },
   });
   const options = { name: "r", key: "required", contract, ...change } as never;
   expect(() => http.route(options, () => new Response())).toThrowError(/can't be set up/);

@@ -139,6 +139,18 @@ describeStores("a route with `transact`", (suite) => {
     expect([answer.status, answer.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
   });
 
+  it("stores a refusal that is returned, and gives it again", async () => {
+    const { world, route, refunds } = await transactWorld(() =>
+      Response.json({ refusal: "no_money" }, { status: 402 }),
+    );
+    const [first, again] = [await world.send({ route }), await world.send({ route })];
+    expect([first.status, again.status, world.runs.count]).toEqual([402, 402, 1]);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(await again.json()).toEqual({ refusal: "no_money" });
+    // What the handler wrote before it answered was committed with the answer.
+    expect(await refunds()).toBe(1);
+  });
+
   it("says that nobody knows when the answer to the commit is lost, and finds out when asked again", async () => {
     const world = await createHttpWorld(suite, createGuard);
     const real = createTransact({ store: world.opened.store });

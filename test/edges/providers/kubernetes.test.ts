@@ -4,19 +4,9 @@
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { z } from "zod";
-import {
-  FieldConflict,
-  type KubernetesManifest,
-  type KubernetesOptions,
-  kubernetesApply,
-} from "../../../src/edges/providers/kubernetes.ts";
-import {
-  type RegisteredEnsureTool,
-  createEnsure,
-  createGuard,
-  defineEnsureTool,
-} from "../../../src/index.ts";
+import { FieldConflict, kubernetesApply } from "../../../src/edges/providers/kubernetes.ts";
+import { type RegisteredEnsureTool, createEnsure, createGuard } from "../../../src/index.ts";
+import { startWorkers } from "../../support/processes.ts";
 import type { EnsureBounds } from "../../../src/edges/providers/shared/adapter.ts";
 import type { Counterpart } from "../../support/providers/counterpart.ts";
 import {
@@ -25,7 +15,16 @@ import {
   observe,
   startKubernetes,
 } from "../../support/providers/kubernetes.ts";
+import {
+  type ShopOptions,
+  kubeConfigOf,
+  shopManifest,
+  shopPath,
+  shopTool,
+} from "../../support/shop-deployment.ts";
 import { describeStores } from "../../support/stores.ts";
+import { placeOf } from "../../support/worker-place.ts";
+import type { ShopCommands } from "../../support/worker-shop.ts";
 import {
   type EnsureSubject,
   describeEnsureAdapter,
@@ -33,42 +32,13 @@ import {
   ensureScene,
 } from "./ensure-conformance.ts";
 
-const path = "/apis/apps/v1/namespaces/shop/deployments/web";
+const path = shopPath;
 
-function configOf(url: string, user: object = { token: "t" }): KubeConfig {
-  const config = new KubeConfig();
-  const cluster = { name: "prod-eu", server: url, skipTLSVerify: true };
-  config.loadFromClusterAndUser(cluster, { name: "deployer", ...user });
-  return config;
-}
-
-function manifest({ size }: { size: number }): KubernetesManifest {
-  return {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name: "web", namespace: "shop", labels: { app: "web" } },
-    spec: {
-      replicas: size,
-      template: { spec: { containers: [{ name: "web", image: "shop:1", args: ["--fast"] }] } },
-    },
-  };
-}
-
-type Options = Partial<KubernetesOptions<{ size: number }>>;
-
-async function toolOf(url: string, options: Options = {}): Promise<RegisteredEnsureTool> {
-  return defineEnsureTool({
-    name: "size_shop",
-    arguments: z.object({ size: z.int(), version: z.int() }),
-    version: ({ args }) => args.version,
-    businessArguments: ["size"],
-    ...(await kubernetesApply(configOf(url), {
-      ...ensureBounds,
-      cluster: "prod-eu",
-      manifest,
-      ...options,
-    })),
-  }) as RegisteredEnsureTool;
+async function toolOf(
+  url: string,
+  options: Partial<ShopOptions> = {},
+): Promise<RegisteredEnsureTool> {
+  return shopTool(url, { ...ensureBounds, ...options });
 }
 
 const subject: EnsureSubject = {
@@ -172,7 +142,7 @@ describeStores("a manifest", (suite) => {
 
   it("isn't there before its controller has seen it and it is ready", async () => {
     const start = (): Promise<Counterpart> => startKubernetes(() => true);
-    const isReady: Options["isReady"] = ({ status }) =>
+    const isReady: ShopOptions["isReady"] = ({ status }) =>
       (status as { readyReplicas?: number }).readyReplicas === 1;
     const tool = (url: string, bounds: EnsureBounds) => toolOf(url, { ...bounds, isReady });
     const { counterpart, call, hastyCall } = await ensureScene({ start, tool }, suite);
@@ -185,24 +155,38 @@ describeStores("a manifest", (suite) => {
   });
 });
 
+describeStores("two processes", (suite) => {
+  it("that are told of a version several times each make one change, though its answer is lost", async () => {
+    const opened = await suite.open();
+    const counterpart = await startKubernetes();
+    onTestFinished(() => counterpart.close());
+    const workers = await startWorkers<ShopCommands>("worker-shop.ts", 2);
+    const order = { place: placeOf(opened), url: counterpart.url, ...second };
+    counterpart.fault({ reset: "after" });
+    const asked = [...workers, ...workers, ...workers].map((worker) => worker.call("size", order));
+    expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
+    expect([counterpart.sends.length, counterpart.effects.length]).toEqual([1, 1]);
+  });
+});
+
 describe("a Kubernetes tool", () => {
-  const options = { ...ensureBounds, cluster: "prod-eu", manifest };
+  const options = { ...ensureBounds, cluster: "prod-eu", manifest: shopManifest };
 
   it("isn't made without a cluster or credentials", async () => {
     const none = new KubeConfig();
-    const bare = configOf("https://10.0.0.1", {});
-    const file = configOf("https://10.0.0.1", { certFile: "/nowhere/client.crt" });
+    const bare = kubeConfigOf("https://10.0.0.1", {});
+    const file = kubeConfigOf("https://10.0.0.1", { certFile: "/nowhere/client.crt" });
     for (const config of [none, bare, file])
       await expect(kubernetesApply(config, options)).rejects.toMatchObject({
         code: "TOOL_INVALID",
       });
-    const config = configOf("https://10.0.0.1");
+    const config = kubeConfigOf("https://10.0.0.1");
     const named = kubernetesApply(config, { ...options, cluster: "prod eu" });
     await expect(named).rejects.toMatchObject({ code: "TOOL_INVALID" });
   });
 
   it("names its target by cluster, kind, namespace and name", async () => {
-    const { target } = await kubernetesApply(configOf("https://10.0.0.1"), options);
+    const { target } = await kubernetesApply(kubeConfigOf("https://10.0.0.1"), options);
     expect(target({ args: { size: 1 } })).toBe("prod-eu apps/v1 Deployment shop/web");
   });
 
@@ -210,10 +194,10 @@ describe("a Kubernetes tool", () => {
     const counterpart = await startKubernetes();
     onTestFinished(() => counterpart.close());
     const spec = { replicas: 1, ofTomorrow: { a: 1 } };
-    const parts = await kubernetesApply(configOf(counterpart.url), {
+    const parts = await kubernetesApply(kubeConfigOf(counterpart.url), {
       ...options,
       manifest: ({ size }: { size: number }) => ({
-        ...manifest({ size }),
+        ...shopManifest({ size }),
         spec: size === 1 ? spec : { replicas: 2 },
       }),
     });
@@ -236,7 +220,7 @@ describe("a Kubernetes tool", () => {
       apply,
       contract,
       observe: look,
-    } = await kubernetesApply(configOf(counterpart.url), options);
+    } = await kubernetesApply(kubeConfigOf(counterpart.url), options);
     const { signal } = new AbortController();
     const notSent = (cause: unknown): Error => new Error("not sent", { cause });
     const call = {
@@ -253,10 +237,10 @@ describe("a Kubernetes tool", () => {
     expect(error).toBeInstanceOf(FieldConflict);
     expect(error).toMatchObject({ managers: ["kubectl"], fields: [".spec.replicas"] });
     expect(contract.classify?.(error)).toBe("definitive");
-    const nowhere = await kubernetesApply(configOf(counterpart.url), {
+    const nowhere = await kubernetesApply(kubeConfigOf(counterpart.url), {
       ...options,
       manifest: ({ size }: { size: number }) => ({
-        ...manifest({ size }),
+        ...shopManifest({ size }),
         metadata: { name: "web" },
       }),
     });

@@ -29,7 +29,10 @@ export const salesforce = declareProvider({
     },
   ],
   checkedOn,
-  notes: ["Mark the field as unique, or two can slip in."],
+  notes: [
+    "Mark the field as unique, or two can slip in.",
+    "The external id is the business's own id: then a repeat updates what is there.",
+  ],
 });
 
 /** NetSuite. */

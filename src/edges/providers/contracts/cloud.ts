@@ -123,6 +123,7 @@ export const kubernetes = declareProvider({
   checkedOn,
   notes: [
     "generateName makes a new object each time.",
+    "Server-side apply refuses fields of another manager with 409, and names it; with resourceVersion it refuses an object that was changed since.",
     "A label takes 63 characters, so the key goes there as a UUID; an annotation takes all of it.",
   ],
 });

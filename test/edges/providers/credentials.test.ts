@@ -1,0 +1,118 @@
+/**
+ * Credentials that are missing are said when a tool is made, for every adapter: nothing can be claimed or
+ * sent by a tool that isn't there.
+ */
+import { readdirSync } from "node:fs";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { EC2Client } from "@aws-sdk/client-ec2";
+import { ECSClient } from "@aws-sdk/client-ecs";
+import { SFNClient } from "@aws-sdk/client-sfn";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { KubeConfig } from "@kubernetes/client-node";
+import { LinearClient } from "@linear/sdk";
+import { Octokit } from "@octokit/rest";
+import { WebClient } from "@slack/web-api";
+import jsforce from "jsforce";
+import { Resend } from "resend";
+import { Stripe } from "stripe";
+import { expect, it } from "vitest";
+
+const folder = new URL("../../../src/edges/providers/", import.meta.url);
+
+type Adapter = (sdk: unknown, options: unknown) => Promise<unknown>;
+
+/** Every adapter that there is; classes beside them are errors. */
+async function allAdapters(): Promise<ReadonlyMap<string, Adapter>> {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".ts") && name !== "index.ts");
+  const adapters = new Map<string, Adapter>();
+  for (const file of files) {
+    const module = (await import(new URL(file, folder).href)) as Record<string, unknown>;
+    for (const [name, value] of Object.entries(module)) {
+      if (typeof value === "function" && /^[a-z]/.test(name)) adapters.set(name, value as Adapter);
+    }
+  }
+  return adapters;
+}
+
+const aws = {
+  region: "eu-west-1",
+  credentials: () => Promise.reject(new Error("no profile")),
+};
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const octokit = (): Octokit => new Octokit({ log });
+const instanceUrl = "https://acme.my.salesforce.com";
+
+function bareKubeConfig(): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: "c", server: "https://10.0.0.1", skipTLSVerify: false },
+    { name: "nobody" },
+  );
+  return config;
+}
+
+/** The SDK as one gets it where the credentials are forgotten, and what the refusal says. */
+const forgotten: Readonly<Record<string, readonly [says: RegExp, ...sdks: (() => unknown)[]]>> = {
+  dynamodbTransact: [/DynamoDB.*no credentials/, () => new DynamoDBClient(aws)],
+  ec2RunInstances: [/EC2.*no credentials/, () => new EC2Client(aws)],
+  ecsRunTask: [/ECS.*no credentials/, () => new ECSClient(aws)],
+  sqsSendMessage: [/SQS.*no credentials/, () => new SQSClient(aws)],
+  stepFunctionsStart: [/Step Functions.*no credentials/, () => new SFNClient(aws)],
+  githubDeployment: [/GitHub.*no `auth`/, octokit],
+  githubRelease: [/GitHub.*no `auth`/, octokit],
+  githubIssue: [/GitHub.*no `auth`/, octokit],
+  kubernetesApply: [/Kubernetes.*(cluster|credentials)/, () => new KubeConfig(), bareKubeConfig],
+  linearIssue: [/Linear.*LinearClient/, () => linearWithoutKey()],
+  resendEmail: [/Resend.*API key/, () => Object.assign(new Resend("re_1"), { key: "" })],
+  salesforceUpsert: [
+    /Salesforce.*access token/,
+    () => new jsforce.Connection({ instanceUrl }),
+    () => new jsforce.Connection({ instanceUrl, accessToken: "" }),
+  ],
+  slackMessage: [/Slack.*token/, () => new WebClient(), () => new WebClient("")],
+  stripeRefund: [/Stripe.*API key/, () => stripeWithoutKey()],
+  stripePaymentIntent: [/Stripe.*API key/, () => stripeWithoutKey()],
+  stripeTransfer: [/Stripe.*API key/, () => stripeWithoutKey()],
+};
+
+/** Two SDKs refuse by themselves, when they are made; then there is nothing to hand over. */
+function linearWithoutKey(): unknown {
+  expect(() => new LinearClient({ apiKey: "" })).toThrow(/apiKey/);
+  return undefined;
+}
+
+function stripeWithoutKey(): unknown {
+  expect(() => new Stripe("")).toThrow(/apiKey/);
+  return Object.assign(new Stripe("sk_test_1"), { _authenticator: undefined });
+}
+
+/** Enough for every adapter to get as far as its credentials. */
+const options = {
+  request: () => ({}),
+  manifest: () => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }),
+  record: () => ({ id: "1", fields: {} }),
+  cluster: "prod",
+  org: "acme",
+  sobject: "Order__c",
+  externalIdField: "Shop_Id__c",
+  marker: { table: "markers", partitionKey: "pk" },
+  stateMachineType: "STANDARD",
+  timeoutMs: 1000,
+  flightMs: 1000,
+};
+
+it("every adapter is in the table", async () => {
+  const adapters = await allAdapters();
+  expect([...adapters.keys()].toSorted()).toEqual(Object.keys(forgotten).toSorted());
+});
+
+it.each(Object.keys(forgotten))("%s isn't made without credentials, and says so", async (name) => {
+  const make = (await allAdapters()).get(name);
+  const [says, ...sdks] = forgotten[name] ?? [/never/];
+  expect(sdks.length).toBeGreaterThan(0);
+  for (const sdk of sdks) {
+    const making = Promise.resolve().then(() => make?.(sdk(), options));
+    const refused = { code: "TOOL_INVALID", message: expect.stringMatching(says) as unknown };
+    await expect(making).rejects.toMatchObject(refused);
+  }
+});
