@@ -67,7 +67,7 @@ it("over a pipe one call arrives twice, and the client gets its one answer", asy
   const answer = await callTool(client, "issue_refund", args);
   expect(answer.structuredContent).toMatchObject({ order_id: "8812" });
   await expect.poll(() => effectsIn(place)).toBe(2);
-  expect(said()).toContain("call 1, issue_refund: duplicated");
+  await expect.poll(said).toContain("call 1, issue_refund: duplicated");
 });
 
 it("over a pipe a kill ends the client's connection after the effect", async () => {
@@ -83,6 +83,7 @@ it("a seed strikes the same calls again", async () => {
     const options = ["--seed", seed, "--faults", "none,duplicated", "--rate", "0.5"];
     const { client, said } = await connectByPipe(folder(), options);
     for (let call = 0; call < 12; call += 1) await callTool(client, "list_refunds", {});
+    await expect.poll(said).toMatch(/call 12, .*\n/);
     return said();
   };
   const [first, again, other] = [await struck("7"), await struck("7"), await struck("8")];

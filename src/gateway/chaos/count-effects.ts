@@ -44,13 +44,27 @@ export async function countEffects(
   asked: Asked,
   settleMs: number,
 ): Promise<number> {
-  let last = await countOnce(source, asked);
+  let last = await countPatiently(source, asked);
   for (;;) {
     await pause(settleMs);
-    const count = await countOnce(source, asked);
+    const count = await countPatiently(source, asked);
     if (count === last) return count;
     last = count;
   }
+}
+
+/** A server that a fault has ended may be on its way back, behind a gateway too. */
+const patience = { looks: 40, pauseMs: 250 };
+
+async function countPatiently(source: CountSource, asked: Asked): Promise<number> {
+  for (let look = 1; source.by === "tool" && look < patience.looks; look += 1) {
+    try {
+      return await countOnce(source, asked);
+    } catch {
+      await pause(patience.pauseMs);
+    }
+  }
+  return countOnce(source, asked);
 }
 
 /** How often a call that is under way is watched. */
