@@ -14,6 +14,14 @@ export function openTransport(spec: UpstreamSpec, onDiagnostic: (text: string) =
       requestInit: { headers: { ...spec.headers } },
     });
   }
+  return openProcess(spec, onDiagnostic);
+}
+
+/** The transport of a command; the process starts with it. */
+export function openProcess(
+  spec: Extract<UpstreamSpec, { kind: "command" }>,
+  onDiagnostic: (text: string) => void,
+): StdioClientTransport {
   const transport = new StdioClientTransport({
     command: spec.command,
     args: [...spec.args],

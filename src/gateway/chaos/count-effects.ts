@@ -10,7 +10,6 @@ import { promisify } from "node:util";
 import type { JsonObject } from "../../base/plain-json.ts";
 import { shownBy } from "../../edges/mcp/find-effect.ts";
 import { valueAt } from "../../edges/mcp/json-pointer.ts";
-import type { UpstreamConnection } from "../../edges/mcp/upstream-connection.ts";
 import { textOf } from "../../edges/mcp/upstream-errors.ts";
 
 /** Where the count stands. */
@@ -28,7 +27,12 @@ export type CountSource =
       readonly command: string;
     };
 
-type Asked = Pick<UpstreamConnection, "request">;
+type Members = Readonly<Record<string, unknown>>;
+
+/** Who can be asked by a tool. */
+export interface Asked {
+  look(tool: string, args: JsonObject): Promise<Members>;
+}
 
 /**
  * Counts until two counts a while apart are the same: a call that nobody waits for may still land.
@@ -37,21 +41,52 @@ type Asked = Pick<UpstreamConnection, "request">;
  */
 export async function countEffects(
   source: CountSource,
-  connection: Asked,
+  asked: Asked,
   settleMs: number,
 ): Promise<number> {
-  let last = await countOnce(source, connection);
+  let last = await countPatiently(source, asked);
   for (;;) {
     await pause(settleMs);
-    const count = await countOnce(source, connection);
+    const count = await countPatiently(source, asked);
     if (count === last) return count;
     last = count;
   }
 }
 
-async function countOnce(source: CountSource, connection: Asked): Promise<number> {
+/** A server that a fault has ended may be on its way back, behind a gateway too. */
+const patience = { looks: 40, pauseMs: 250 };
+
+async function countPatiently(source: CountSource, asked: Asked): Promise<number> {
+  for (let look = 1; source.by === "tool" && look < patience.looks; look += 1) {
+    try {
+      return await countOnce(source, asked);
+    } catch {
+      await pause(patience.pauseMs);
+    }
+  }
+  return countOnce(source, asked);
+}
+
+/** How often a call that is under way is watched. */
+const watchEveryMs = 5;
+
+/** Resolves when there are more effects than before. A count that can't be had shows nothing. */
+export async function watchEffects(
+  source: CountSource,
+  asked: Asked,
+  before: number,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    const count = await countOnce(source, asked).catch(() => before);
+    if (count > before) return;
+    await pause(watchEveryMs);
+  }
+}
+
+async function countOnce(source: CountSource, asked: Asked): Promise<number> {
   const shown =
-    source.by === "tool" ? await shownByTool(source, connection) : await printedBy(source.command);
+    source.by === "tool" ? await shownByTool(source, asked) : await printedBy(source.command);
   const count = numberIn(shown);
   if (count !== undefined) return count;
   const place = source.by === "tool" ? `${source.tool} at "${source.pointer}"` : "the command";
@@ -60,9 +95,9 @@ async function countOnce(source: CountSource, connection: Asked): Promise<number
 
 async function shownByTool(
   { tool, arguments: args, pointer }: Extract<CountSource, { by: "tool" }>,
-  connection: Asked,
+  asked: Asked,
 ): Promise<unknown> {
-  const result = await connection.request("tools/call", { name: tool, arguments: args });
+  const result = await asked.look(tool, args);
   if (result["isError"] === true)
     throw new Error(`effects can't be counted: ${tool} reported ${textOf(result)}`);
   return valueAt(shownBy(result), pointer);

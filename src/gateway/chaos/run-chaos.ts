@@ -1,134 +1,140 @@
 /**
- * Chaos: calls a tool once for each fault and counts the effects in the server's own books. It makes
- * real effects, so it belongs to a test server, or to a gateway in front of one.
+ * Chaos: plays each fault on one call, between the official client as an agent that repeats, and the
+ * server, and counts the effects in the server's own books. It makes real effects, so it belongs to a
+ * test server, or to a gateway in front of one.
  *
  * @module
  */
 import { randomUUID } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import { errorText } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/plain-json.ts";
-import { metaNames } from "../../edges/mcp/names.ts";
 import { textOf } from "../../edges/mcp/upstream-errors.ts";
 import type { UpstreamSpec } from "../config/gateway-config.ts";
-import { type ChaosServer, openChaosServer } from "./chaos-server.ts";
-import { type CountSource, countEffects } from "./count-effects.ts";
-import { type Fault, type FaultName, type FaultScene, faults } from "./faults.ts";
-
-type Members = Readonly<Record<string, unknown>>;
+import { type CountSource, countEffects, watchEffects } from "./count-effects.ts";
+import { firstCallPlan, shuffled } from "./fault-plan.ts";
+import { type FaultName, faultNames, faultStories, playableFaults } from "./faults.ts";
+import { openChaosProxy } from "./open-proxy.ts";
+import { type AgentAnswer, RetryingAgent, operationIn } from "./retrying-agent.ts";
 
 /** What to call, and how to count. */
 export interface ChaosPlan {
   readonly spec: UpstreamSpec;
   readonly version: string;
   readonly tool: string;
-  /** `{run}` in a text is filled with a name of its own for each fault, which makes an intent of its own. */
+  /** `{run}` in a text is filled with a name of its own for each call, which makes an intent of its own. */
   readonly arguments: JsonObject;
   /** `_meta` of the call; `{run}` as above. */
   readonly meta: JsonObject;
   readonly count: CountSource;
   readonly settleMs: number;
   readonly faults: readonly FaultName[];
+  /** How often each fault is played. */
+  readonly rounds: number;
+  /** Decides the order; undefined: the order of {@link faultNames}. */
+  readonly seed: number | undefined;
+  /** How long the agent waits for a reply that is lost or late. */
+  readonly timeoutMs: number;
+  /** How long the agent repeats one call. */
+  readonly patienceMs: number;
 }
 
 /**
- * `once`: one effect. `doubled`: more. `lost`: none, though the call was meant. `skipped`: the fault
- * can't be played against this server.
+ * `once`: one effect. `doubled`: more. `held`: none, and a person is asked. `lost`: none, though the
+ * call was meant. `skipped`: the fault can't be played against this server.
  */
-export type ChaosVerdict = "once" | "doubled" | "lost" | "skipped";
+export type ChaosVerdict = "once" | "doubled" | "held" | "lost" | "skipped";
 
-/** One fault, played. */
+/** One fault, played once. */
 export interface ChaosResult {
   readonly fault: FaultName;
   readonly story: string;
   readonly effects: number | null;
+  /** Calls that were held for review. */
+  readonly held: number;
   readonly verdict: ChaosVerdict;
-  /** What the client was told in the end: a status or code of ours, `ok`, or `error: …`. */
-  readonly told: readonly string[];
+  /** How often the agent sent the call. */
+  readonly sent: number;
+  /** What the agent was told in the end: a status or code of ours, `ok`, `error: …`, or `nothing`. */
+  readonly told: string;
 }
 
-/** What a gateway that says "not yet" is given, before the last word is taken. */
-const patience = { calls: 8, pauseMs: 250 };
+/** A reply that nothing keeps back may take as long as this on a busy machine. */
+const replyWithinMs = 30_000;
 
 /** Plays the faults one after another, each with an intent of its own. */
 export async function runChaos(plan: ChaosPlan): Promise<readonly ChaosResult[]> {
+  const { faults, rounds, seed } = plan;
+  const wanted = faultNames.filter((name) => faults.includes(name));
+  const plays = Array.from({ length: rounds }, () => wanted).flat();
   const results: ChaosResult[] = [];
-  for (const fault of faults) {
-    if (plan.faults.includes(fault.name)) results.push(await playFault(plan, fault));
-  }
+  for (const fault of seed === undefined ? plays : shuffled(plays, seed))
+    results.push(await playFault(plan, fault));
   return results;
 }
 
-async function playFault(plan: ChaosPlan, fault: Fault): Promise<ChaosResult> {
-  const { name, story } = fault;
-  if (fault.kills === true && plan.spec.kind === "url")
-    return { fault: name, story, effects: null, verdict: "skipped", told: [] };
-  let server = await openChaosServer(plan.spec, plan.version);
-  const params = filled(
-    { name: plan.tool, arguments: plan.arguments, ...metaOf(plan) },
-    `${name}-${randomUUID()}`,
-  ) as JsonObject;
+async function playFault(plan: ChaosPlan, fault: FaultName): Promise<ChaosResult> {
+  const { spec, tool, timeoutMs } = plan;
+  const shape = { front: spec.kind === "command" ? "stdio" : "http", back: spec.kind } as const;
+  const story = faultStories[fault];
+  if (!playableFaults(shape).includes(fault))
+    return { fault, story, effects: null, held: 0, verdict: "skipped", sent: 0, told: "" };
+  let before = 0;
+  const over = new AbortController();
+  const proxy = await openChaosProxy({
+    spec,
+    plan: firstCallPlan(tool, fault),
+    holdMs: timeoutMs * 2,
+    // A look while the call is under way tells that the effect has happened before its reply is there.
+    effectSeen: (stop) =>
+      watchEffects(plan.count, agent, before, AbortSignal.any([stop, over.signal])),
+  });
+  const mute = fault === "timed-out" || (fault === "reply-lost" && shape.front === "stdio");
+  const agent = await RetryingAgent.connect({
+    open: proxy.open,
+    protocol: spec.protocol === "modern" ? { pin: "2026-07-28" } : spec.protocol,
+    version: plan.version,
+    timeoutMs: mute ? timeoutMs : replyWithinMs,
+    patienceMs: plan.patienceMs,
+  }).catch(async (error: unknown) => {
+    await proxy.close();
+    throw new Error([errorText(error), proxy.said()].filter(Boolean).join(": "), { cause: error });
+  });
   try {
-    const count = (of: ChaosServer): Promise<number> =>
-      countEffects(plan.count, of.connection, plan.settleMs);
-    const before = await count(server);
-    const scene: FaultScene = {
-      server: () => server,
-      reconnect: async () => {
-        await server.close();
-        server = await openChaosServer(plan.spec, plan.version);
-      },
-      send: (cancel) => server.connection.request("tools/call", params, { cancel }).catch(asResult),
-    };
-    const told = await Promise.all(
-      (await fault.play(scene)).map(async (answer) => toldBy(await lastWord(scene, answer))),
-    );
-    const effects = (await count(server)) - before;
-    return { fault: name, story, effects, verdict: verdictOn(effects), told };
+    before = await countEffects(plan.count, agent, plan.settleMs);
+    const run = `${fault}-${randomUUID()}`;
+    const [args, meta] = [filled(plan.arguments, run), filled(plan.meta, run)] as JsonObject[];
+    const answered = await agent.call(tool, args ?? {}, meta ?? {});
+    const effects = (await countEffects(plan.count, agent, plan.settleMs)) - before;
+    return { fault, story, effects, ...judged(effects, answered) };
   } finally {
-    await server.close();
+    over.abort();
+    await agent.close();
+    await proxy.close();
   }
 }
 
-/** The same call again while the answer itself says that this is safe, as a patient agent does. */
-async function lastWord(scene: FaultScene, answer: Members): Promise<Members> {
-  let last = answer;
-  for (let call = 0; call < patience.calls && mayRepeat(last); call += 1) {
-    await pause(patience.pauseMs);
-    last = await scene.send();
-  }
-  return last;
+function judged(
+  effects: number,
+  { answer, sent }: AgentAnswer,
+): Pick<ChaosResult, "held" | "verdict" | "sent" | "told"> {
+  const told = toldBy(answer);
+  const held = told === "NEEDS_REVIEW" ? 1 : 0;
+  return { held, verdict: verdictOn(effects, held), sent, told };
 }
 
-/** An error of the protocol, too, is only what a client was told; the count judges. */
-function asResult(error: unknown): Members {
-  return { isError: true, content: [{ type: "text", text: errorText(error) }] };
+function verdictOn(effects: number, held: number): ChaosVerdict {
+  if (effects === 1) return "once";
+  if (effects > 1) return "doubled";
+  return held > 0 ? "held" : "lost";
 }
 
-function operationIn(answer: Members): Members | undefined {
-  const meta = answer["_meta"] as Members | undefined;
-  return meta?.[metaNames.operation] as Members | undefined;
-}
-
-function mayRepeat(answer: Members): boolean {
-  return answer["isError"] === true && operationIn(answer)?.["sameCall"] === "safe";
-}
-
-function toldBy(answer: Members): string {
+function toldBy(answer: AgentAnswer["answer"]): string {
+  if (answer === undefined) return "nothing";
   const operation = operationIn(answer);
   if (operation === undefined)
     return answer["isError"] === true ? `error: ${textOf(answer).slice(0, 100)}` : "ok";
   if (operation["replayed"] === true) return "REPLAYED";
   return String(operation["code"] ?? operation["status"]);
-}
-
-function verdictOn(effects: number): ChaosVerdict {
-  if (effects === 1) return "once";
-  return effects > 1 ? "doubled" : "lost";
-}
-
-function metaOf({ meta }: ChaosPlan): JsonObject {
-  return Object.keys(meta).length === 0 ? {} : { _meta: meta };
 }
 
 function filled(value: Json, run: string): Json {
@@ -140,7 +146,7 @@ function filled(value: Json, run: string): Json {
   );
 }
 
-/** True when some text of the call makes each fault an intent of its own. */
+/** True when some text of the call makes each play an intent of its own. */
 export function namesRun(...values: readonly Json[]): boolean {
   return values.some((value) => JSON.stringify(value).includes("{run}"));
 }

@@ -2,10 +2,14 @@
  * An upstream MCP server whose effects are lines in a file: the ledger that tests judge by. It is a
  * process of its own, and what goes wrong in it is set from outside, by files in its folder:
  * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `hang`, `ask`, `task` and `task-type`.
+ * With REPLY_AFTER_MS there is a pause between effect and reply; with REFUND_HTTP it listens, and prints where.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { Server } from "@modelcontextprotocol/server";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { Server, createMcpHandler } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
 interface RefundArguments {
@@ -17,6 +21,7 @@ interface RefundArguments {
 }
 
 const folder = process.env["LEDGER_FOLDER"] ?? ".";
+const replyAfterMs = Number(process.env["REPLY_AFTER_MS"] ?? "0");
 const ledger = join(folder, "ledger.jsonl");
 const has = (name: string): boolean => existsSync(join(folder, name));
 
@@ -101,6 +106,7 @@ async function refund(
       args.idempotency_key !== undefined && entry["idempotency_key"] === args.idempotency_key,
   );
   const effect = known ?? makeEffect(args);
+  if (replyAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, replyAfterMs));
   if (once("die-after-effect")) process.exit(1);
   if (has("task")) return { task: { taskId: `t-${entries().length}`, status: "working" } };
   if (has("task-type")) return { resultType: "task", taskId: `t-${entries().length}` };
@@ -130,4 +136,16 @@ function createServer(): Server {
   return server;
 }
 
-serveStdio(createServer);
+function serveHttp(): void {
+  const handle = toNodeHandler(createMcpHandler(createServer));
+  const listener = createHttpServer((request, response) => {
+    void handle(request as Parameters<typeof handle>[0], response);
+  });
+  listener.listen(0, "127.0.0.1", () => {
+    const { port } = listener.address() as AddressInfo;
+    process.stdout.write(`http://127.0.0.1:${port}/mcp\n`);
+  });
+}
+
+if (process.env["REFUND_HTTP"] === undefined) serveStdio(createServer);
+else serveHttp();

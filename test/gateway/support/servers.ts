@@ -1,11 +1,14 @@
 /**
  * Upstream servers of the tests, as commands of a configuration.
  */
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { onTestFinished } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const cache = join(root, ".cache/gateway");
@@ -29,6 +32,17 @@ export function refundServer(): string {
   writeFileSync(draft, outputText);
   renameSync(draft, file);
   return file;
+}
+
+/** Starts the refund server by HTTP; gives its URL. */
+export async function refundUrl(folder: string): Promise<string> {
+  const child = spawn(process.execPath, [refundServer()], {
+    env: { ...process.env, LEDGER_FOLDER: folder, REFUND_HTTP: "1" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [printed] = (await once(child.stdout, "data")) as [Buffer];
+  return printed.toString("utf8").trim();
 }
 
 /** The entry of a server from npm. */
