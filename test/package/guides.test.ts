@@ -1,6 +1,6 @@
 /**
- * The programs of the guides to engines and to compensation in flows compile as they stand, against the
- * engines' own SDKs. What they take from the reader's program is declared beside them.
+ * The programs of the guides to flows, engines, events and compensation compile as they stand, against
+ * the SDKs that they use. What they take from the reader's program is declared beside them.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const doors = {
   nevertwice: ["./src/index.ts"],
   "nevertwice/engines/*": ["./src/edges/engines/*.ts"],
+  "nevertwice/events/*": ["./src/edges/events/*.ts"],
   "nevertwice/sqlite": ["./src/stores/sqlite/index.ts"],
 };
 
@@ -32,11 +33,43 @@ declare global {
 }
 `;
 
-/** What the compiler has to say to the guide's programs. */
-function complaintsAbout(guide: string): string[] {
+/** What goes without saying in guides whose programs are fragments: each is a body of its own. */
+const fragments: Readonly<Record<string, string>> = {
+  "events.md": `
+import type amqp from "amqplib";
+import type pg from "pg";
+import { type Flow, type Flows, type Json, createInbox, createRelay, runIdOfEvent } from "nevertwice";
+import type { EffectStore } from "nevertwice";
+import { rabbitMqTarget } from "nevertwice/events/rabbitmq";
+declare const store: EffectStore<pg.PoolClient>;
+declare const flows: Flows;
+declare const ship: Flow<Json>;
+declare const order: Json;
+declare const data: Json;
+declare const id: string, type: string, subject: string;
+declare const connect: () => Promise<amqp.ChannelModel>;
+declare const signal: AbortSignal;
+`,
+  "flows.md": `
+import { type FlowContext, createFlows, flow } from "nevertwice";
+declare const signal: AbortSignal;
+declare function oldBody(f: FlowContext, ticket: Ticket): Promise<void>;
+declare function newBody(f: FlowContext, ticket: Ticket): Promise<void>;
+`,
+};
+
+function programsOf(guide: string): string[] {
   const text = readFileSync(join(root, "docs/guides", guide), "utf8");
   const programs = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
   expect(programs.length).toBeGreaterThan(0);
+  const before = fragments[guide];
+  return before === undefined
+    ? programs
+    : programs.map((code) => `${before}export async function fragment() {\n${code}\n}\n`);
+}
+
+/** What the compiler has to say to programs. */
+function complaintsAbout(programs: readonly string[]): string[] {
   // Inside the repository, so that the packages they import are found.
   const folder = mkdtempSync(join(root, "test/package/guide-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -49,7 +82,12 @@ function complaintsAbout(guide: string): string[] {
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), (path) =>
     readFileSync(path, "utf8"),
   ) as { config: { compilerOptions: object } };
-  const options = { ...config.compilerOptions, paths: doors, noUnusedLocals: false };
+  const options = {
+    ...config.compilerOptions,
+    paths: doors,
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+  };
   const parsed = ts.parseJsonConfigFileContent(
     { compilerOptions: options, files: [] },
     ts.sys,
@@ -72,6 +110,13 @@ function complaintsAbout(guide: string): string[] {
   });
 }
 
-it.each(["engines.md", "compensation.md"])("%s compiles", (guide) => {
-  expect(complaintsAbout(guide)).toEqual([]);
+it.each(["flows.md", "engines.md", "events.md", "compensation.md"])("%s compiles", (guide) => {
+  expect(complaintsAbout(programsOf(guide))).toEqual([]);
+});
+
+it("a call that isn't there would not compile", () => {
+  const broken = programsOf("events.md").map((code) =>
+    code.replaceAll("createRelay", "createRely"),
+  );
+  expect(complaintsAbout(broken)).toContainEqual(expect.stringContaining("createRely"));
 });
