@@ -11,12 +11,19 @@ import {
   localhostOriginValidation,
   toNodeHandler,
 } from "@modelcontextprotocol/node";
-import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
+import {
+  type AuthInfo,
+  type McpHandlerRequestOptions,
+  createMcpHandler,
+  isLegacyRequest,
+} from "@modelcontextprotocol/server";
 import { createAgentServer } from "./agent-server.ts";
+import { AgentSessions } from "./agent-sessions.ts";
 import type { HttpConfig } from "./config/gateway-config.ts";
 import { isLoopback } from "./config/load-config.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Logger } from "./log.ts";
+import { passedOn } from "./passed-on.ts";
 
 /** A listening service. */
 export interface HttpService {
@@ -41,9 +48,23 @@ export async function serveAgentsOnHttp(
     maxRequestBodySize: requestBytes,
     onerror: (error) => log.warn({ reason: error.message }, "agent request"),
   });
-  const answer = toNodeHandler(handler, { maxRequestBodySize: requestBytes });
-  const stopTools = gateway.onToolsChanged(() => handler.notify.toolsChanged());
+  const sessions = config.sessions
+    ? new AgentSessions({
+        createServer: () => createAgentServer(gateway, version, { era: "legacy" }),
+        requestBytes,
+      })
+    : undefined;
+  const fetch = async (request: globalThis.Request, given?: McpHandlerRequestOptions) =>
+    sessions !== undefined && (await isLegacyRequest(request, given?.parsedBody))
+      ? sessions.fetch(request, given)
+      : handler.fetch(request, given);
+  const answer = toNodeHandler({ fetch }, { maxRequestBodySize: requestBytes });
+  const stopTools = gateway.onToolsChanged(() => {
+    handler.notify.toolsChanged();
+    sessions?.notify("notifications/tools/list_changed", {});
+  });
   const stopOthers = gateway.forwarder.onNotification((method, params) => {
+    if (passedOn.test(method)) sessions?.notify(method, params);
     if (method === "notifications/resources/list_changed") handler.notify.resourcesChanged();
     if (method === "notifications/prompts/list_changed") handler.notify.promptsChanged();
     if (method === "notifications/resources/updated")
@@ -67,7 +88,7 @@ export async function serveAgentsOnHttp(
       stopTools();
       stopOthers();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await handler.close();
+      await Promise.all([handler.close(), sessions?.close()]);
       server.closeIdleConnections();
       // Whoever reads an answer slowly gets a moment; streams without an end do not.
       const timer = setTimeout(() => server.closeAllConnections(), closeWithinMs);

@@ -8,6 +8,7 @@ import type { Server } from "@modelcontextprotocol/server";
 import { createAgentServer } from "./agent-server.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Logger } from "./log.ts";
+import { passedOn } from "./passed-on.ts";
 
 /** A served connection. */
 export interface StdioService {
@@ -15,9 +16,6 @@ export interface StdioService {
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
-
-/** Notifications of servers that concern every client. */
-const passedOn = /^notifications\/(resources|prompts)\/|^notifications\/message$/;
 
 /** Serves one agent. */
 export function serveAgentOnStdio(gateway: Gateway, version: string, log: Logger): StdioService {

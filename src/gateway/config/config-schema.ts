@@ -78,6 +78,9 @@ const http = object("Streamable HTTP towards agents.", {
       ["token", "tenant"],
     ),
   ),
+  sessions: flag(
+    "Give agents of the protocol's older era sessions. Default false: any gateway can answer any request.",
+  ),
 });
 
 const upstream = object("An upstream MCP server: a command or a URL.", {

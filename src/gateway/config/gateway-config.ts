@@ -32,6 +32,8 @@ export interface HttpConfig {
   readonly port: number;
   readonly path: string;
   readonly tokens: readonly { readonly token: string; readonly tenant: string }[];
+  /** True: agents of the older era are given sessions. */
+  readonly sessions?: boolean;
 }
 
 /** How a person is asked in the agent's client; whether, each policy says. */

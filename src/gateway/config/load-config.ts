@@ -213,7 +213,7 @@ function readUpstream(
 }
 
 function readHttp(source: ConfigSource, written: NonNullable<WrittenConfig["http"]>): HttpConfig {
-  const { host = "127.0.0.1", port = 8484, path = "/mcp", tokens = [] } = written;
+  const { host = "127.0.0.1", port = 8484, path = "/mcp", tokens = [], sessions = false } = written;
   if (tokens.length === 0 && !isLoopback(host)) {
     source.fault(
       ["http", "host"],
@@ -226,7 +226,7 @@ function readHttp(source: ConfigSource, written: NonNullable<WrittenConfig["http
     if (tokens.findIndex((other) => other.token === token) < index)
       source.fault(["http", "tokens", index], "this token stands for another tenant already");
   }
-  return { host, port, path, tokens };
+  return { host, port, path, tokens, sessions };
 }
 
 function readReview(

@@ -109,6 +109,7 @@ export interface WrittenConfig {
     readonly port?: number;
     readonly path?: string;
     readonly tokens?: readonly { readonly token: string; readonly tenant: string }[];
+    readonly sessions?: boolean;
   };
   readonly upstreams: Readonly<Record<string, WrittenUpstream>>;
   readonly prefix?: "clash" | "always";
