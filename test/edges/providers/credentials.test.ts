@@ -3,6 +3,7 @@
  * sent by a tool that isn't there.
  */
 import { readdirSync } from "node:fs";
+import { CheckoutAPI, Client as AdyenClient, Config, EnvironmentEnum } from "@adyen/api-library";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { EC2Client } from "@aws-sdk/client-ec2";
 import { ECSClient } from "@aws-sdk/client-ecs";
@@ -11,9 +12,11 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 import { KubeConfig } from "@kubernetes/client-node";
 import { LinearClient } from "@linear/sdk";
 import { Octokit } from "@octokit/rest";
+import { Client as PaypalClient } from "@paypal/paypal-server-sdk";
 import { WebClient } from "@slack/web-api";
 import jsforce from "jsforce";
 import { Resend } from "resend";
+import { SquareClient } from "square";
 import { Stripe } from "stripe";
 import { expect, it } from "vitest";
 
@@ -53,6 +56,14 @@ function bareKubeConfig(): KubeConfig {
 
 /** The SDK as one gets it where the credentials are forgotten, and what the refusal says. */
 const forgotten: Readonly<Record<string, readonly [says: RegExp, ...sdks: (() => unknown)[]]>> = {
+  adyenCancel: [/Adyen/, () => adyenWithoutKey()],
+  adyenCapture: [/Adyen/, () => adyenWithoutKey()],
+  adyenRefund: [/Adyen/, () => adyenWithoutKey()],
+  mollieRefund: [/Mollie/, () => () => {}],
+  paypalPayout: [/PayPal/, () => new PaypalClient()],
+  paypalRefund: [/PayPal/, () => new PaypalClient()],
+  shopifyRefund: [/Shopify/, () => () => undefined],
+  squareRefund: [/Square/, () => new SquareClient({ token: undefined as never })],
   dynamodbTransact: [/DynamoDB.*no credentials/, () => new DynamoDBClient(aws)],
   ec2RunInstances: [/EC2.*no credentials/, () => new EC2Client(aws)],
   ecsRunTask: [/ECS.*no credentials/, () => new ECSClient(aws)],
@@ -79,6 +90,10 @@ const forgotten: Readonly<Record<string, readonly [says: RegExp, ...sdks: (() =>
 function linearWithoutKey(): unknown {
   expect(() => new LinearClient({ apiKey: "" })).toThrow(/apiKey/);
   return undefined;
+}
+
+function adyenWithoutKey(): unknown {
+  return new CheckoutAPI(new AdyenClient(new Config({ environment: EnvironmentEnum.TEST })));
 }
 
 function stripeWithoutKey(): unknown {
