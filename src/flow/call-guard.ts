@@ -7,9 +7,9 @@ import { type ErrorCode, isNeverTwiceError } from "../base/errors.ts";
 import type { Outcome } from "../guard/answers.ts";
 import type { RunScope } from "./run-context.ts";
 import type { Step } from "./run-step.ts";
-import { storeFailure, storeValue } from "./step-value.ts";
+import { storeFailure, storeOutcome } from "./step-value.ts";
 
-/** What stands for good is recorded; a doubt is waited out; everything else ends the pass. */
+/** What stands for good: recorded, where everything that is no doubt either ends the pass. */
 const lasting = new Set<ErrorCode>(["OPERATION_FAILED", "KEY_EXPIRED"]);
 const doubtful = new Set<ErrorCode>([
   "OUTCOME_UNKNOWN",
@@ -22,6 +22,11 @@ const doubtful = new Set<ErrorCode>([
   "INTENT_UNSETTLED",
 ]);
 
+/** True when the same call may end otherwise later on. */
+export function isDoubtful(code: ErrorCode): boolean {
+  return doubtful.has(code);
+}
+
 /**
  * Returns what the step is to record of the call. A doubt is waited out: the run sleeps, and the next
  * pass makes the same call.
@@ -32,13 +37,11 @@ export async function callGuard(
   call: () => Promise<Pick<Outcome<unknown>, "value" | "omitted">>,
 ): Promise<string> {
   try {
-    const { value, omitted } = await call();
-    // A result that isn't stored is no replay's either.
-    return storeValue(step.name, omitted === null ? value : undefined);
+    return storeOutcome(step.name, await call());
   } catch (error) {
     if (!isNeverTwiceError(error)) throw error;
     if (lasting.has(error.code)) return storeFailure(error);
-    if (!doubtful.has(error.code) || scope.pass.signal.aborted) throw error;
+    if (!isDoubtful(error.code) || scope.pass.signal.aborted) throw error;
     return waitOut(scope, step, error.code, Number(error.details["retryAfterMs"] ?? 0));
   }
 }

@@ -5,6 +5,7 @@
  */
 import { type ErrorCode, NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
 import { toPlainJson } from "../base/plain-json.ts";
+import type { Outcome } from "../guard/answers.ts";
 
 type StoredStep =
   | { readonly kind: "value"; readonly value: unknown }
@@ -32,6 +33,14 @@ export function storeValue(step: string, value: unknown): string {
       { details: { step, path: at, reason } },
     );
   }
+}
+
+/** What a guarded call gave. A result that isn't stored is no replay's either. */
+export function storeOutcome(
+  step: string,
+  { value, omitted }: Pick<Outcome<unknown>, "value" | "omitted">,
+): string {
+  return storeValue(step, omitted === null ? value : undefined);
 }
 
 /** For the outcomes that stand for good. */

@@ -3,7 +3,13 @@
  * server's ledger holds one effect for each intent, and every answer says what it is.
  */
 import { expect } from "vitest";
-import { gatewayScenario, operationOf, textOf, toldBy } from "./support/gateway-world.ts";
+import {
+  gatewayScenario,
+  operationOf,
+  textOf,
+  toldBy,
+  twoTenants,
+} from "./support/gateway-world.ts";
 
 gatewayScenario("a call that is repeated in other words takes effect once", {}, async (world) => {
   const first = await world.refund({ reason: "arrived broken" });
@@ -57,14 +63,7 @@ gatewayScenario(
 
 gatewayScenario(
   "the same intent of two tenants takes effect for each, by their tokens",
-  {
-    config: `http:
-  port: 0
-  tokens:
-    - { token: "\${TOKEN_ACME}", tenant: acme }
-    - { token: "\${TOKEN_BIRCH}", tenant: birch }`,
-    agent: { headers: { authorization: "Bearer acme-token-0123456789" } },
-  },
+  twoTenants,
   async (world) => {
     const birch = await world.connect({
       headers: { authorization: "Bearer birch-token-0123456789" },

@@ -16,7 +16,7 @@ import { startGateway } from "../../src/gateway/gateway.ts";
 import { inspectServer } from "../../src/gateway/inspect.ts";
 import { serveAgentsOnHttp } from "../../src/gateway/serve-http.ts";
 import { passThroughGuard } from "../support/pass-through.ts";
-import { type StoreSuite, describeStores, openSqlite } from "../support/stores.ts";
+import { type StoreSuite, describeStores, sqliteSuite } from "../support/stores.ts";
 import { callTool, connectAgent, toldBy } from "./support/gateway-world.ts";
 import { npmServer } from "./support/servers.ts";
 
@@ -159,16 +159,6 @@ describeStores("servers from npm", (suite) => {
   });
 });
 
-/** No row is touched, so one store will do. */
-const sqlite: StoreSuite = {
-  kind: "sqlite",
-  open: async () => {
-    const opened = await openSqlite();
-    onTestFinished(() => opened.close());
-    return opened;
-  },
-};
-
 const passing = (folder: string): string => `
 unlisted: pass
 upstreams:
@@ -178,7 +168,7 @@ upstreams:
 `;
 
 it("progress, structured content, resources and prompts pass through; clashing names get their server's", async () => {
-  const { agent } = await start(sqlite, passing, createGuard);
+  const { agent } = await start(sqliteSuite, passing, createGuard);
   const { tools } = await agent.listTools();
   const names = tools.map(({ name }) => name);
   expect(names).toContain("echo");

@@ -14,17 +14,9 @@ import { readConfig } from "../../src/gateway/config/load-config.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
 import { inspectServer } from "../../src/gateway/inspect.ts";
 import { serveAgentsOnHttp } from "../../src/gateway/serve-http.ts";
-import { type StoreSuite, openSqlite } from "../support/stores.ts";
+import { sqliteSuite } from "../support/stores.ts";
 import { callTool, createGatewayWorld, toldBy } from "./support/gateway-world.ts";
 
-const sqlite: StoreSuite = {
-  kind: "sqlite",
-  open: async () => {
-    const opened = await openSqlite();
-    onTestFinished(() => opened.close());
-    return opened;
-  },
-};
 const tokens = `http:
   port: 0
   tokens: [{ token: "\${TOKEN_ACME}", tenant: acme }]`;
@@ -44,7 +36,7 @@ function post(url: string, body: unknown, headers: Record<string, string> = {}):
 }
 
 it("a request without a known token is turned away, and a page of another host as well", async () => {
-  const { service } = await createGatewayWorld(sqlite, { config: tokens, agent });
+  const { service } = await createGatewayWorld(sqliteSuite, { config: tokens, agent });
   const statuses = [
     (await post(service.url, call)).status,
     (await post(service.url, call, { authorization: "Bearer wrong" })).status,
@@ -56,7 +48,7 @@ it("a request without a known token is turned away, and a page of another host a
 });
 
 it("a tenant that the token does not stand for is refused", async () => {
-  const world = await createGatewayWorld(sqlite, { config: tokens, agent });
+  const world = await createGatewayWorld(sqliteSuite, { config: tokens, agent });
   const answer = await world.refund({}, world.agent, {
     "dev.nevertwice/context": { tenant: "umbrella" },
   });
@@ -65,7 +57,7 @@ it("a tenant that the token does not stand for is refused", async () => {
 });
 
 it("a request that is too large is turned away before it is read", async () => {
-  const { service } = await createGatewayWorld(sqlite, {
+  const { service } = await createGatewayWorld(sqliteSuite, {
     config: "limits: { requestBytes: 1000 }",
   });
   const big = { ...call, params: { text: "x".repeat(2000) } };
@@ -73,7 +65,7 @@ it("a request that is too large is turned away before it is read", async () => {
 });
 
 it("a reload changes the policy, keeps the server and the call that is under way", async () => {
-  const world = await createGatewayWorld(sqlite, {});
+  const world = await createGatewayWorld(sqliteSuite, {});
   world.set("hang");
   const running = world.refund();
   await expect.poll(() => world.effects().length).toBe(1);
@@ -92,7 +84,7 @@ it("a reload changes the policy, keeps the server and the call that is under way
 });
 
 it("a server that can't be reached shows in readiness, leaves the others at work, and its tools say that nothing was sent", async () => {
-  const world = await createGatewayWorld(sqlite, {});
+  const world = await createGatewayWorld(sqliteSuite, {});
   const { config } = world.gateway;
   const away = { ...config.upstreams.get("shop"), name: "away", command: "/no/such/server" };
   const policy = { ...config.policies.get("shop/issue_refund"), upstream: "away", tool: "pay" };
@@ -113,7 +105,7 @@ it("a server that can't be reached shows in readiness, leaves the others at work
 });
 
 it("an agent of the older era is served too, and one that brings its key by header", async () => {
-  const world = await createGatewayWorld(sqlite, {});
+  const world = await createGatewayWorld(sqliteSuite, {});
   const old = await world.connect({ era: "legacy" });
   const answers = [await world.refund({}, old), await world.refund()];
   const keyed = await world.connect({ headers: { "idempotency-key": '"k-1"' } });
@@ -175,7 +167,7 @@ tools:
     if (spec === undefined) throw new Error("the configuration has a server");
     const pins = new Map((await inspectServer(spec, "0")).map(({ name, hash }) => [name, hash]));
     const log = pino({ level: "silent" });
-    const { store } = await sqlite.open();
+    const { store } = await sqliteSuite.open();
     const gateway = await startGateway({
       config,
       readPins: () => pins,

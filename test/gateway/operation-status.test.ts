@@ -2,8 +2,8 @@
  * The gateway's own tool: it tells what the ledger knows, to the caller's own tenant, and runs nothing.
  */
 import type { Client } from "@modelcontextprotocol/client";
-import { expect, it, onTestFinished } from "vitest";
-import { type StoreSuite, openSqlite } from "../support/stores.ts";
+import { expect, it } from "vitest";
+import { sqliteSuite } from "../support/stores.ts";
 import {
   type GatewayWorld,
   type ToolAnswer,
@@ -12,17 +12,10 @@ import {
   gatewayScenario,
   operationOf,
   textOf,
+  twoTenants,
 } from "./support/gateway-world.ts";
+import { carried } from "./support/reviewing.ts";
 
-const sqlite: StoreSuite = {
-  kind: "sqlite",
-  open: async () => {
-    const opened = await openSqlite();
-    onTestFinished(() => opened.close());
-    return opened;
-  },
-};
-const carried = "    key: { argument: idempotency_key }\n";
 const refundArguments = { order_id: "8812", amount_minor: 48_000 };
 
 function ask(client: Client, about: Record<string, unknown>): Promise<ToolAnswer> {
@@ -67,14 +60,7 @@ gatewayScenario("a status is told by key and by call, and runs nothing", {}, asy
 
 gatewayScenario(
   "a status is told to the operation's own tenant, and to nobody else",
-  {
-    config: `http:
-  port: 0
-  tokens:
-    - { token: "\${TOKEN_ACME}", tenant: acme }
-    - { token: "\${TOKEN_BIRCH}", tenant: birch }`,
-    agent: { headers: { authorization: "Bearer acme-token-0123456789" } },
-  },
+  twoTenants,
   async (world) => {
     const birch = await world.connect({
       headers: { authorization: "Bearer birch-token-0123456789" },
@@ -102,7 +88,7 @@ gatewayScenario("other arguments are told apart from the recorded ones", {}, asy
 });
 
 it("what is told of each status", async () => {
-  const world = await createGatewayWorld(sqlite, { policy: `${carried}    wait: 0ms` });
+  const world = await createGatewayWorld(sqliteSuite, { policy: `${carried}    wait: 0ms` });
   const none = await askCall(world);
   world.set("hang");
   const running = world.refund();
@@ -131,7 +117,7 @@ it("what is told of each status", async () => {
 
 it("what is told of approvals, declines and what was purged", async () => {
   const policy = `${carried}    approval: { argument: amount_minor, above: 20000 }`;
-  const world = await createGatewayWorld(sqlite, { policy });
+  const world = await createGatewayWorld(sqliteSuite, { policy });
   const { guard } = await world.bare();
   const decide = async (order: string, decision: "run-again" | "did-not-happen"): Promise<void> => {
     const { key = "" } = operationOf(await world.refund({ order_id: order }));
@@ -162,7 +148,7 @@ it("what is told of approvals, declines and what was purged", async () => {
 });
 
 it("what can't be asked about", async () => {
-  const world = await createGatewayWorld(sqlite, {});
+  const world = await createGatewayWorld(sqliteSuite, {});
   const answers = [
     await ask(world.agent, {}),
     await ask(world.agent, { key: "k", tool: "issue_refund" }),
@@ -187,7 +173,7 @@ it("what can't be asked about", async () => {
 });
 
 async function toolNames(config: string): Promise<readonly string[]> {
-  const world = await createGatewayWorld(sqlite, { config });
+  const world = await createGatewayWorld(sqliteSuite, { config });
   const { tools } = await world.agent.listTools();
   return tools.map(({ name }) => name);
 }
@@ -201,11 +187,13 @@ it("it may be renamed and switched off, and a server's tool of its name goes fir
   ]);
   expect(await toolNames("operationStatus: { offer: false }")).toEqual(own);
   expect(await toolNames("operationStatus: { name: list_refunds }")).toEqual(own);
-  const world = await createGatewayWorld(sqlite, {
+  const world = await createGatewayWorld(sqliteSuite, {
     config: "operationStatus: { name: list_refunds }",
   });
   const listed = await callTool(world.agent, "list_refunds", {});
   expect(listed.structuredContent).toEqual({ refunds: [] });
-  const off = await createGatewayWorld(sqlite, { config: "operationStatus: { offer: false }" });
+  const off = await createGatewayWorld(sqliteSuite, {
+    config: "operationStatus: { offer: false }",
+  });
   await expect(ask(off.agent, { key: "k" })).rejects.toThrow("Unknown tool: operation_status");
 });

@@ -2,10 +2,10 @@
  * Review in the agent's client: a person is asked there about what waits for a decision. The review
  * queue stays the record, of two channels one wins, and nothing but a person's answer decides.
  */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import type { OperationRecord } from "../../src/index.ts";
 import { questionAbout } from "../../src/gateway/review-question.ts";
-import { type StoreSuite, openSqlite } from "../support/stores.ts";
+import { sqliteSuite } from "../support/stores.ts";
 import { type OnAsked, eras } from "./support/asked-agent.ts";
 import {
   type GatewayWorld,
@@ -25,15 +25,6 @@ import {
   onlyRow,
   says,
 } from "./support/reviewing.ts";
-
-const sqlite: StoreSuite = {
-  kind: "sqlite",
-  open: async () => {
-    const opened = await openSqlite();
-    onTestFinished(() => opened.close());
-    return opened;
-  },
-};
 
 async function decideElsewhere(world: GatewayWorld, decision: "run-again" | "did-not-happen") {
   const { guard } = await world.bare();
@@ -245,7 +236,7 @@ context:
 );
 
 it("what is offered: never that it did not happen before it can be known, and nothing of an incident", async () => {
-  const world = await createGatewayWorld(sqlite, { policy: carried });
+  const world = await createGatewayWorld(sqliteSuite, { policy: carried });
   world.set("die-after-effect");
   await world.refund();
   expect(toldBy(await world.refund())).toBe("NEEDS_REVIEW");
@@ -273,10 +264,10 @@ function steady(text: string): string {
 }
 
 it("what a person is shown", async () => {
-  const held = await createGatewayWorld(sqlite, asking);
+  const held = await createGatewayWorld(sqliteSuite, asking);
   const holding = await asked(held, "modern", () => says("not now"));
   await held.refund({}, holding.agent);
-  const doubtful = await createGatewayWorld(sqlite, { policy: carried, config: elicit });
+  const doubtful = await createGatewayWorld(sqliteSuite, { policy: carried, config: elicit });
   doubtful.set("die-after-effect");
   const doubting = await asked(doubtful, "modern", () => says("not now"));
   await doubtful.refund({}, doubting.agent);

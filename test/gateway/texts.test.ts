@@ -2,10 +2,10 @@
  * Every text of the gateway that a model can read, as a snapshot: what is known, what is not, whether
  * the same call is safe. None of an unknown outcome says "failed" or "try again".
  */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { NeverTwiceError, errorCodes } from "../../src/index.ts";
 import { errorResult, outcomeResult } from "../../src/edges/mcp/answers.ts";
-import { openSqlite, type StoreSuite } from "../support/stores.ts";
+import { sqliteSuite } from "../support/stores.ts";
 import {
   type GatewayWorld,
   type ToolAnswer,
@@ -14,17 +14,7 @@ import {
   textOf,
   toldBy,
 } from "./support/gateway-world.ts";
-
-const sqlite: StoreSuite = {
-  kind: "sqlite",
-  open: async () => {
-    const opened = await openSqlite();
-    onTestFinished(() => opened.close());
-    return opened;
-  },
-};
-
-const carried = "    key: { argument: idempotency_key }\n";
+import { carried } from "./support/reviewing.ts";
 
 /** Keys and times differ from run to run. */
 function steady(answer: ToolAnswer): string {
@@ -52,7 +42,7 @@ async function decide(
 }
 
 it("the answers of one intent, from done to superseded", async () => {
-  const world = await createGatewayWorld(sqlite, {
+  const world = await createGatewayWorld(sqliteSuite, {
     policy: `${carried}    wait: 0ms\n    mismatch: values`,
   });
   world.set("hang");
@@ -83,7 +73,7 @@ it("the answers of one intent, from done to superseded", async () => {
 });
 
 it("the answers of a doubt, and of a person's decisions about it", async () => {
-  const world = await createGatewayWorld(sqlite, {});
+  const world = await createGatewayWorld(sqliteSuite, {});
   world.set("die-after-effect");
   const unknown = await world.refund();
   const review = await world.refund();
@@ -100,7 +90,7 @@ it("the answers of a doubt, and of a person's decisions about it", async () => {
 
 it("the answers of a call that needs approval, and of one that is declined", async () => {
   const policy = `${carried}    approval: { argument: amount_minor, above: 20000 }`;
-  const world = await createGatewayWorld(sqlite, { policy });
+  const world = await createGatewayWorld(sqliteSuite, { policy });
   const pending = await world.refund();
   await decide(world, pending, "did-not-happen");
   const declined = await world.refund();
@@ -114,7 +104,7 @@ it("the answers of a call that needs approval, and of one that is declined", asy
 });
 
 it("the answers of calls that are refused before anything is recorded", async () => {
-  const world = await createGatewayWorld(sqlite, {
+  const world = await createGatewayWorld(sqliteSuite, {
     intent: "refund:{args.order_id}:{trusted.ticket}",
     config: "limits: { depth: 3 }",
   });

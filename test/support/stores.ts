@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import pg from "pg";
-import { afterAll, beforeAll, describe, inject } from "vitest";
+import { afterAll, beforeAll, describe, inject, onTestFinished } from "vitest";
 import { sha256Hex } from "../../src/base/canonical-json.ts";
 import type { EffectStore } from "../../src/ledger/transaction.ts";
 import { PostgresStore } from "../../src/stores/postgres/index.ts";
@@ -49,6 +49,16 @@ export interface StoreSuite {
   /** A fresh, migrated store. Closed after the suite. */
   open(options?: OpenOptions): Promise<OpenStore>;
 }
+
+/** SQLite alone, for a test to which the store makes no difference. Closed after the test. */
+export const sqliteSuite: StoreSuite = {
+  kind: "sqlite",
+  open: async (options) => {
+    const opened = await openSqlite(options);
+    onTestFinished(() => opened.close());
+    return opened;
+  },
+};
 
 let fileDatabase: Promise<PostgresDatabase> | undefined;
 

@@ -102,6 +102,16 @@ export const lookedUp = `
       id: /id
 `;
 
+/** Two tenants by their tokens; the agent has acme's. */
+export const twoTenants = {
+  config: `http:
+  port: 0
+  tokens:
+    - { token: "\${TOKEN_ACME}", tenant: acme }
+    - { token: "\${TOKEN_BIRCH}", tenant: birch }`,
+  agent: { headers: { authorization: "Bearer acme-token-0123456789" } },
+} satisfies GatewayScenarioOptions;
+
 /** Registers a scenario on both stores, and the check that it breaks without a guard. */
 export function gatewayScenario(
   title: string,

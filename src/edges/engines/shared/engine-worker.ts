@@ -7,11 +7,12 @@
  */
 import { canonicalJson, sha256Hex } from "../../../base/canonical-json.ts";
 import { days } from "../../../base/duration.ts";
-import { type ErrorCode, NeverTwiceError, isNeverTwiceError } from "../../../base/errors.ts";
+import { NeverTwiceError, isNeverTwiceError } from "../../../base/errors.ts";
 import { compensate, findActEffect, isCompensable } from "../../../effects/compensate.ts";
 import { emit } from "../../../effects/emit.ts";
 import { readApproval } from "../../../flow/approval.ts";
-import { storeFailure, storeValue } from "../../../flow/step-value.ts";
+import { isDoubtful } from "../../../flow/call-guard.ts";
+import { storeFailure, storeOutcome, storeValue } from "../../../flow/step-value.ts";
 import type { CallIdentity, Guard } from "../../../guard/create-guard.ts";
 import type { RunContext } from "../../../guard/prepare.ts";
 import type { Tool } from "../../../guard/tool.ts";
@@ -83,21 +84,10 @@ async function perform(shop: Workshop, run: EngineRun, request: StepRequest): Pr
   }
 }
 
-/** These may be had otherwise by the same call; everything else that is ours stands. */
-const doubtful = new Set<ErrorCode>([
-  "OUTCOME_UNKNOWN",
-  "IN_PROGRESS",
-  "NEEDS_REVIEW",
-  "NOT_SENT",
-  "LEASE_LOST",
-  "WINDOW_CLOSED",
-  "STORE_UNAVAILABLE",
-  "INTENT_UNSETTLED",
-]);
-
+/** A doubt may be had otherwise by the same call; everything else that is ours stands. */
 function answerOf(error: unknown): StepAnswer {
   if (!isNeverTwiceError(error)) throw error;
-  if (doubtful.has(error.code)) {
+  if (isDoubtful(error.code)) {
     const retryAfterMs = Number(error.details["retryAfterMs"] ?? 0);
     return { kind: "doubt", code: error.code, retryAfterMs };
   }
@@ -118,9 +108,7 @@ async function act(
   if (approval !== undefined && approval.fingerprint !== identity?.fingerprint) {
     throw notApproved(step, approval.by, approval.key);
   }
-  const { value, omitted } = await shop.guard.run(tool, args, context);
-  // A result that isn't stored is no replay's either.
-  const result = storeValue(step, omitted === null ? value : undefined);
+  const result = storeOutcome(step, await shop.guard.run(tool, args, context));
   return { kind: "ended", value: result, key: identity?.key ?? null };
 }
 
