@@ -17,7 +17,7 @@ export interface Worker<Known extends Commands> {
     command: Name,
     ...params: Params<Known[Name]>
   ): Promise<Awaited<ReturnType<Known[Name]>>>;
-  /** Resolves when the worker has reported the event, for the `count`-th time in all. */
+  /** Resolves when the worker has reported the event, for the `count`-th time in this test. */
   reported(event: string, count?: number): Promise<void>;
   /** SIGKILL: no `finally` runs. Resolves when it is gone. */
   kill(): Promise<void>;
@@ -42,6 +42,7 @@ const idle = new Map<string, ForkedWorker<Commands>[]>();
  */
 export async function startWorker<Known extends Commands>(script: string): Promise<Worker<Known>> {
   const worker = idle.get(script)?.pop() ?? (await fork(script));
+  worker.forgetReports();
   onTestFinished(async () => {
     if (!worker.isIdle) return worker.kill();
     idle.set(script, [...(idle.get(script) ?? []), worker]);
@@ -119,6 +120,12 @@ class ForkedWorker<Known extends Commands> implements Worker<Known> {
   /** It lives, and owes no answer. */
   get isIdle(): boolean {
     return this.#isAlive && this.#calls.size === 0;
+  }
+
+  /** What it reported in an earlier test would let this one go on too soon. */
+  forgetReports(): void {
+    this.#events.clear();
+    this.#watchers = [];
   }
 
   get #isAlive(): boolean {
