@@ -7,7 +7,14 @@ import type { Handler, HttpContract } from "../../../src/edges/http/index.ts";
 import { createGuard } from "../../../src/index.ts";
 import { dropCalls } from "../../support/store-faults.ts";
 import { describeStores } from "../../support/stores.ts";
-import { type HttpWorld, contract, createHttpWorld, httpScenario, problemOf } from "./world.ts";
+import {
+  type HttpWorld,
+  contract,
+  createHttpWorld,
+  gate,
+  httpScenario,
+  problemOf,
+} from "./world.ts";
 
 /** Has its effect, and then ends as told. */
 function after(world: HttpWorld, end: () => Response | Promise<Response>): Handler<unknown> {
@@ -57,17 +64,26 @@ for (const [name, end] of broken) {
 httpScenario(
   "a handler that takes too long is given up, its signal aborts, and its late answer still counts",
   async (world) => {
+    const entered = [gate(), gate()];
+    const late = gate();
     const route = world.route(
-      { name: "slow", contract: { ...contract, timeoutMs: 60 } },
+      { name: "slow", contract: { ...contract, timeoutMs: 300 } },
       async (request) => {
         const effect = await world.refund(await request.json());
+        entered[world.runs.count - 1]?.open();
         await new Promise((resolve) => request.signal.addEventListener("abort", resolve));
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await late.wait;
         return Response.json(effect, { status: 201 });
       },
     );
-    const first = await problemOf(await world.send({ route }));
-    expect(first).toMatchObject({ status: 504, code: "OUTCOME_UNKNOWN" });
+    const running = world.send({ route });
+    await entered[0]?.wait;
+    const twin = world.send({ route });
+    await Promise.race([twin, entered[1]?.wait]);
+    world.assertEffects(1);
+    expect((await twin).status).toBe(409);
+    expect(await problemOf(await running)).toMatchObject({ status: 504, code: "OUTCOME_UNKNOWN" });
+    late.open();
     await expect.poll(async () => (await world.rows())[0]?.status).toBe("DONE");
     const again = await world.send({ route });
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
