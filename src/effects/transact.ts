@@ -25,6 +25,7 @@ import type { GuardEnvironment } from "../guard/environment.ts";
 import { type PreparedCall, type RunContext, prepare } from "../guard/prepare.ts";
 import { recordIntent } from "../guard/record-intent.ts";
 import { resultDigest, storeResult } from "../guard/serialise.ts";
+import { type Horizon, checkKeySecret, checkRetention } from "../guard/start-up.ts";
 import type { BusinessArguments, FieldName, Fields, IntentSource, Tool } from "../guard/tool.ts";
 import type { Intent, Scope } from "../intent/intent.ts";
 import { decide } from "../ledger/decide.ts";
@@ -119,17 +120,23 @@ export interface TransactOptions<Driver> {
   readonly store: EffectStore<Driver>;
   /** The guard's, where it has one. */
   readonly keySecret?: string | Uint8Array;
-  /** As for the guard. Default 45 d. */
+  /** How long outcomes are kept, in milliseconds; the guard has its own. Default 45 d. */
   readonly retentionMs?: number;
+  /** How late a duplicate may come: what `retentionMs` must cover (R27). */
+  readonly horizon?: Horizon;
   readonly runtime?: Runtime;
 }
 
 /** Runs a tool's effect once per intent. */
-export type Transact<Driver> = <Result>(
-  tool: RegisteredTransactTool<Result, Driver>,
-  args: unknown,
-  context: Omit<RunContext, "signal" | "onInProgress">,
-) => Promise<Outcome<Result>>;
+export interface Transact<Driver> {
+  /** How long outcomes are kept, in milliseconds. */
+  readonly retentionMs: number;
+  <Result>(
+    tool: RegisteredTransactTool<Result, Driver>,
+    args: unknown,
+    context: Omit<RunContext, "signal" | "onInProgress">,
+  ): Promise<Outcome<Result>>;
+}
 
 /**
  * Returns `transact`. The claim, the effect, DONE and the events commit together; whatever the
@@ -139,6 +146,7 @@ export type Transact<Driver> = <Result>(
  * @throws {NeverTwiceError} as `guard.run` before the claim; PAYLOAD_MISMATCH, KEY_EXPIRED,
  * OPERATION_FAILED, NEEDS_REVIEW, IN_PROGRESS from the stored row; TRANSACTION_OPEN inside another
  * transaction; STORE_UNAVAILABLE: after a lost answer to the commit the same call finds out.
+ * CONFIGURATION_INVALID, when it is created, for options that can't hold.
  */
 export function createTransact<Driver>(options: TransactOptions<Driver>): Transact<Driver> {
   const env: GuardEnvironment = {
@@ -149,13 +157,20 @@ export function createTransact<Driver>(options: TransactOptions<Driver>): Transa
     warn: () => {},
     reach: () => {},
   };
-  return async (tool, args, context) => {
+  checkKeySecret(env.keySecret);
+  checkRetention(env.retentionMs, options.horizon ?? {});
+  const transact = async (
+    tool: RegisteredTransactTool<unknown, Driver>,
+    args: unknown,
+    context: Omit<RunContext, "signal" | "onInProgress">,
+  ): Promise<Outcome<never>> => {
     const { guarded } = tool.tool;
     if (guarded === null) throw new TypeError("a transact tool is always guarded");
     const call = await prepare(env, tool.tool, guarded, args, context);
     const outcome = await options.store.transaction((tx) => runInside(env, tool, call, tx));
     return outcome as Outcome<never>;
   };
+  return Object.assign(transact, { retentionMs: env.retentionMs });
 }
 
 async function runInside<Driver>(

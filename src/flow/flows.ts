@@ -96,6 +96,9 @@ export interface Flows {
   purge(options?: { readonly limit?: number }): Promise<number>;
 }
 
+/** How long ended runs are kept. */
+const runRetentionMs = days(45);
+
 /**
  * Creates a runner.
  *
@@ -111,7 +114,7 @@ export function createFlows(options: FlowsOptions): Flows {
   const { store } = env;
   const known = registered(options.flows);
   const versions = [...known.values()].map(({ name, version }) => ({ flow: name, version }));
-  const retentionMs = options.retentionMs ?? days(45);
+  const retentionMs = options.retentionMs ?? runRetentionMs;
   const claim = (limit: number, run: RunId | null): Promise<readonly RunRecord[]> =>
     store.runs.claim({ flows: versions, run, leaseMs: env.leaseMs, limit });
   const execute = async (run: RunRecord): Promise<void> => {
@@ -164,8 +167,8 @@ export function createFlows(options: FlowsOptions): Flows {
 }
 
 function environmentOf(options: FlowsOptions): FlowEnvironment {
-  const { leaseMs = 60_000, maxAttempts = 10 } = options;
-  for (const [name, value] of Object.entries({ leaseMs, maxAttempts })) {
+  const { leaseMs = 60_000, maxAttempts = 10, retentionMs = runRetentionMs } = options;
+  for (const [name, value] of Object.entries({ leaseMs, maxAttempts, retentionMs })) {
     if (isSpan(value) && value > 0) continue;
     throw invalid(`\`${name}\` must be a number above zero, not ${String(value)}.`);
   }

@@ -16,7 +16,7 @@ import { keepSweeping } from "./keep-sweeping.ts";
 import { type LateLookOptions, type LookedAgain, lookAgain, planLateLooks } from "./late-looks.ts";
 import { type RunContext, prepare, validateArguments } from "./prepare.ts";
 import { type Resolution, resolve } from "./review.ts";
-import { type Horizon, checkRetention, checkStore } from "./start-up.ts";
+import { type Horizon, checkKeySecret, checkRetention, checkStore } from "./start-up.ts";
 import { type Swept, sweep } from "./sweep.ts";
 import type { Tool } from "./tool.ts";
 
@@ -123,12 +123,7 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
 }
 
 function environmentOf(options: GuardOptions): GuardEnvironment {
-  if (options.keySecret?.length === 0) {
-    throw new NeverTwiceError(
-      "CONFIGURATION_INVALID",
-      "`keySecret` is empty: then anybody can compute keys.",
-    );
-  }
+  checkKeySecret(options.keySecret);
   return {
     store: options.store,
     runtime: options.runtime ?? systemRuntime,

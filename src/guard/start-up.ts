@@ -47,6 +47,19 @@ export function checkRetention(retentionMs: number, horizon: Horizon): void {
 }
 
 /**
+ * Refuses a secret of keys that is empty.
+ *
+ * @throws {NeverTwiceError} CONFIGURATION_INVALID.
+ */
+export function checkKeySecret(keySecret: string | Uint8Array | undefined): void {
+  if (keySecret?.length !== 0) return;
+  throw new NeverTwiceError(
+    "CONFIGURATION_INVALID",
+    "`keySecret` is empty: then anybody can compute keys.",
+  );
+}
+
+/**
  * Refuses a schema that this program doesn't fit, and settings under which an acknowledged claim can
  * be lost, unless each is accepted by name.
  *

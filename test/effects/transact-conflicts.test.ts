@@ -13,6 +13,7 @@ import {
   openPostgres,
 } from "../support/stores.ts";
 import { codeOf } from "../support/flow-world.ts";
+import { meeting } from "../support/meeting.ts";
 import { type PostgresDriver, acme, credit, openShop } from "../support/transact-shop.ts";
 import { type Watcher, openWatched } from "../support/watched-store.ts";
 
@@ -30,18 +31,6 @@ async function postgresSuite(): Promise<StoreSuite> {
 }
 
 const driverOf = (tx: { readonly driver: unknown }): PostgresDriver => tx.driver as PostgresDriver;
-
-/** A gate that so many have to reach before any goes on; later ones pass. */
-function meeting(count: number): () => Promise<void> {
-  let arrived = 0;
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return async () => {
-    arrived += 1;
-    if (arrived === count) open();
-    await opened;
-  };
-}
 
 describe.skipIf(!hasPostgres)("a transaction that PostgreSQL ends", () => {
   it("as a deadlock runs again as a whole, and each effect is one", async () => {

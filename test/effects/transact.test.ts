@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createGuard, defineTool } from "../../src/index.ts";
+import { createGuard, createTransact, days, defineTool } from "../../src/index.ts";
 import { codeOf } from "../support/flow-world.ts";
 import { describeStores } from "../support/stores.ts";
 import {
@@ -120,6 +120,27 @@ describeStores("transact", (suite) => {
     const [row] = await opened.sql("select count(*) as n from :schema.outbox");
     expect(Number(row?.["n"])).toBe(1);
     expect(guard).toBeDefined();
+  });
+});
+
+describeStores("transact, when it is created,", (suite) => {
+  it("tells how long it keeps outcomes, and refuses a span or a secret that can't hold", async () => {
+    const { store } = await suite.open();
+    expect(createTransact({ store }).retentionMs).toBe(days(45));
+    const horizon = { longestWorkflowMs: 0, approvalWaitMs: 0, retryHorizonMs: days(1) };
+    expect(createTransact({ store, retentionMs: days(1), horizon }).retentionMs).toBe(days(1));
+    for (const wrong of [
+      { retentionMs: Number.NaN },
+      { retentionMs: -1 },
+      { retentionMs: days(1) - 1, horizon },
+      // Shorter than a duplicate may come late where nothing else is said.
+      { retentionMs: days(14) },
+      { keySecret: "" },
+    ]) {
+      expect(() => createTransact({ store, ...wrong })).toThrow(
+        expect.objectContaining({ code: "CONFIGURATION_INVALID" }),
+      );
+    }
   });
 });
 

@@ -9,6 +9,19 @@ import { describeStores } from "../support/stores.ts";
 import { scenario } from "../support/world.ts";
 
 describeStores("runs", (suite) => {
+  it.each(["leaseMs", "maxAttempts", "retentionMs"])(
+    "have a %s above zero, or no runner",
+    async (part) => {
+      const { store } = await suite.open();
+      for (const value of [0, -1, Number.NaN, "30 d"]) {
+        const options = { store, guard: undefined as never, flows: [], [part]: value };
+        expect(() => createFlows(options)).toThrow(
+          expect.objectContaining({ code: "CONFIGURATION_INVALID" }),
+        );
+      }
+    },
+  );
+
   it("an id that is taken by another input or flow is refused, and so is a purged one", async () => {
     const bench = await openBench(suite, async () => "done");
     const other = flow("other", async () => "other");

@@ -3,9 +3,12 @@
  * `startWorker("worker-transact.ts")`.
  */
 import {
+  type Outcome,
+  type RegisteredTransactTool,
   type Transact,
   type TransactCall,
   createTransact,
+  days,
   defineTransactTool,
   isNeverTwiceError,
 } from "../../src/index.ts";
@@ -133,7 +136,11 @@ async function insertCredit(
 
 /** What people write who share the transaction and forget the claim. */
 function passThroughTransact(store: EffectStore): Transact<unknown> {
-  return (tool, args, { tenant }) =>
+  const run = <Result>(
+    tool: RegisteredTransactTool<Result, unknown>,
+    args: unknown,
+    { tenant }: { readonly tenant: string },
+  ): Promise<Outcome<Result>> =>
     store.transaction(async (tx) => {
       const key = `none:${Math.random()}`;
       const emit = async (event: { type: string; subject?: string | undefined }): Promise<void> => {
@@ -144,6 +151,7 @@ function passThroughTransact(store: EffectStore): Transact<unknown> {
       const value = await tool.execute(args as never, { tenant, key, tx, emit });
       return { value, replayed: false } as never;
     });
+  return Object.assign(run, { retentionMs: days(45) });
 }
 
 async function toldBy(running: Promise<{ readonly replayed: boolean }>): Promise<string> {

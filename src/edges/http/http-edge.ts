@@ -39,7 +39,7 @@ import {
 } from "./options.ts";
 import {
   type PolicyDocument,
-  type PolicyRoute,
+  type RegisteredRoute,
   fingerprintOfPolicy,
   policyDocument,
 } from "./policy.ts";
@@ -87,7 +87,7 @@ export function createHttpEdge<Context = undefined>(
 ): HttpEdge<Context> {
   checkHttpOptions(options);
   const style: ProblemStyle = { policyUrl: options.policyUrl, changes: options.problems ?? {} };
-  const told: PolicyRoute[] = [];
+  const told: RegisteredRoute[] = [];
   const policy = (): PolicyDocument =>
     policyDocument(
       style,
@@ -98,7 +98,7 @@ export function createHttpEdge<Context = undefined>(
     route: (route, handler) => {
       checkRouteOptions(route);
       const parts = routeParts(options, style, route, handler);
-      told.push(policyRoute(parts));
+      told.push(registeredRoute(parts));
       return {
         name: route.name,
         tool: parts.tool,
@@ -210,7 +210,7 @@ function lookUpContract(
   };
 }
 
-function policyRoute<Context>(parts: RouteParts<Context>): PolicyRoute {
+function registeredRoute<Context>(parts: RouteParts<Context>): RegisteredRoute {
   const { options, capture, maxBodyBytes } = parts;
   return {
     name: options.name,
@@ -219,6 +219,7 @@ function policyRoute<Context>(parts: RouteParts<Context>): PolicyRoute {
     replayedHeaders: capture.headers,
     maxBodyBytes,
     maxStoredBytes: capture.maxBytes,
+    retentionMs: options.transact?.retentionMs,
   };
 }
 

@@ -110,7 +110,8 @@ export interface RouteOptions<Context> {
    * What `createTransact` returned: claim, effect and answer commit in one transaction of the
    * application's own database, and `operation.transaction` is where the handler writes (R24). A
    * handler that throws, or answers with a status that is not stored, then leaves nothing; of one that
-   * declares a refusal only that is recorded.
+   * declares a refusal only that is recorded. It keeps outcomes as long as it was created to, and the
+   * policy says so for this route.
    */
   readonly transact?: Transact<unknown>;
 }
@@ -182,15 +183,29 @@ export function checkRouteOptions(options: RouteOptions<never>): void {
     throw invalid(
       `the route ${name} can't replay ${banned}: it belongs to one exchange or one caller`,
     );
-  if (options.transact !== undefined && maxResponseBytesOf(options) > maxTransactBytes)
-    throw invalid(
-      `the route ${name} can store at most ${maxTransactBytes} bytes with \`transact\``,
-    );
+  if (options.transact !== undefined) checkTransactRoute(options, options.transact);
   for (const part of ["maxBodyBytes", "maxResponseBytes"] as const) {
     const value = options[part];
     if (value !== undefined && (!isSpan(value) || value === 0))
       throw invalid(`\`${part}\` of the route ${name} must be a number above zero`);
   }
+}
+
+function checkTransactRoute(options: RouteOptions<never>, transact: Transact<unknown>): void {
+  const { name, lookAlike } = options;
+  if (maxResponseBytesOf(options) > maxTransactBytes)
+    throw invalid(
+      `the route ${name} can store at most ${maxTransactBytes} bytes with \`transact\``,
+    );
+  // The policy publishes it, and a promise has to come from whoever keeps it.
+  if (!isSpan(transact.retentionMs) || transact.retentionMs === 0)
+    throw invalid(
+      `\`transact\` of the route ${name} doesn't say how long it keeps outcomes (\`retentionMs\`): hand in what \`createTransact\` returned`,
+    );
+  if (lookAlike !== undefined)
+    throw invalid(
+      `the route ${name} can't have \`lookAlike\` with \`transact\`: nothing is looked for inside a transaction`,
+    );
 }
 
 function invalid(reason: string): NeverTwiceError {

@@ -20,7 +20,15 @@ export interface PolicyRoute {
   readonly replayedHeaders: readonly string[];
   readonly maxBodyBytes: number;
   readonly maxStoredBytes: number;
+  /** How long this route's answers are given again; one with `transact` may differ from the others. */
+  readonly settledAfterSeconds: number;
 }
+
+/** A route as it was registered. */
+export type RegisteredRoute = Omit<PolicyRoute, "settledAfterSeconds"> & {
+  /** Where a route keeps its answers by itself; else the guard's span counts. */
+  readonly retentionMs: number | undefined;
+};
 
 /** The document. Spans in seconds, as HTTP has them. */
 export interface PolicyDocument {
@@ -34,7 +42,10 @@ export interface PolicyDocument {
   /** What makes two keys one. */
   readonly scope: readonly ["tenant", "principal", "method", "path"];
   readonly expiry: {
-    /** A settled request's answer is given again for at least this long; then the key gets 410. */
+    /**
+     * A settled request's answer is given again for at least this long, on every route; once it is
+     * purged the key gets 410.
+     */
     readonly settledAfterSeconds: number;
     /** What is not settled is never forgotten. */
     readonly unsettled: "never";
@@ -54,8 +65,15 @@ export interface PolicyDocument {
 export function policyDocument(
   style: ProblemStyle,
   options: { readonly keyForms: KeyForms; readonly retentionMs: number },
-  routes: readonly PolicyRoute[],
+  registered: readonly RegisteredRoute[],
 ): PolicyDocument {
+  const routes = registered.map(({ retentionMs = options.retentionMs, ...route }) => ({
+    ...route,
+    settledAfterSeconds: inSeconds(retentionMs),
+  }));
+  const kept = [inSeconds(options.retentionMs)].concat(
+    routes.map(({ settledAfterSeconds }) => settledAfterSeconds),
+  );
   const base = style.policyUrl.replace(/#.*$/, "");
   return {
     specification: "draft-ietf-httpapi-idempotency-key-header-07",
@@ -66,7 +84,7 @@ export function policyDocument(
       characters: "visible ASCII",
     },
     scope: ["tenant", "principal", "method", "path"],
-    expiry: { settledAfterSeconds: Math.floor(options.retentionMs / 1000), unsettled: "never" },
+    expiry: { settledAfterSeconds: Math.min(...kept), unsettled: "never" },
     replay: { header: "Idempotent-Replayed", value: "true" },
     safeMethods: ["GET", "HEAD", "OPTIONS"],
     problems: (Object.keys(problemTable) as ProblemName[]).map((name) => ({
@@ -76,6 +94,11 @@ export function policyDocument(
     })),
     routes,
   };
+}
+
+/** A promise, so it is rounded down. */
+function inSeconds(spanMs: number): number {
+  return Math.floor(spanMs / 1000);
 }
 
 /** What the document tells of a fingerprint. */

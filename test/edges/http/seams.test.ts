@@ -11,10 +11,26 @@ import {
   type HandlerOperation,
   createHttpEdge,
 } from "../../../src/edges/http/index.ts";
-import { createGuard, createTransact } from "../../../src/index.ts";
+import {
+  type Outcome,
+  type Transact,
+  createGuard,
+  createTransact,
+  days,
+} from "../../../src/index.ts";
+import { meeting } from "../../support/meeting.ts";
 import { unavailable } from "../../support/store-faults.ts";
-import { describeStores } from "../../support/stores.ts";
+import { type StoreSuite, describeStores } from "../../support/stores.ts";
+import { serveRoute } from "./servers.ts";
 import { type HttpWorld, contract, createHttpWorld, edgeOptions, problemOf } from "./world.ts";
+
+/** `transact`, with something of the test's in its way. */
+function inTheWay(
+  { retentionMs }: Transact<unknown>,
+  run: (...call: Parameters<Transact<unknown>>) => Promise<Outcome<unknown>>,
+): Transact<unknown> {
+  return Object.assign(run as Transact<unknown>, { retentionMs });
+}
 
 /** An answer as the store keeps it. */
 const kept = { v: 1, status: 201, headers: [], body: null };
@@ -28,26 +44,32 @@ async function insertRefund(world: HttpWorld, operation: HandlerOperation | null
   else await (driver as pg.PoolClient).query(statement);
 }
 
-describeStores("a route with `transact`", (suite) => {
-  async function transactWorld(
-    end: (operation: HandlerOperation | null, call: HandlerCall<unknown>) => Response,
-  ) {
-    const world = await createHttpWorld(suite, createGuard);
-    const table = world.opened.kind === "sqlite" ? "refunds" : ":schema.refunds";
-    await world.opened.sql(`create table ${table} (id text not null)`);
-    const handler: Handler<unknown> = async (_request, call) => {
-      await insertRefund(world, call.operation);
-      return end(call.operation, call);
-    };
-    const transact = createTransact({ store: world.opened.store });
-    const route = world.route({ name: "inside", transact }, handler);
-    const refunds = async (): Promise<number> =>
-      (await world.opened.sql(`select id from ${table}`)).length;
-    return { world, route, refunds };
-  }
+/** Ends a handler that has written its refund. */
+type End = (
+  world: HttpWorld,
+  operation: HandlerOperation | null,
+  call: HandlerCall<unknown>,
+) => Response | Promise<Response>;
 
+/** A service whose handler writes a refund in the transaction of its route, and ends as told. */
+async function transactWorld(suite: StoreSuite, end: End) {
+  const world = await createHttpWorld(suite, createGuard);
+  const table = world.opened.kind === "sqlite" ? "refunds" : ":schema.refunds";
+  await world.opened.sql(`create table ${table} (id text not null)`);
+  const handler: Handler<unknown> = async (_request, call) => {
+    await insertRefund(world, call.operation);
+    return end(world, call.operation, call);
+  };
+  const transact = createTransact({ store: world.opened.store });
+  const route = world.route({ name: "inside", transact }, handler);
+  const refunds = async (): Promise<number> =>
+    (await world.opened.sql(`select id from ${table}`)).length;
+  return { world, route, refunds };
+}
+
+describeStores("a route with `transact`", (suite) => {
   it("has one effect and one answer, also for twenty requests at once", async () => {
-    const { world, route, refunds } = await transactWorld((operation) =>
+    const { world, route, refunds } = await transactWorld(suite, (_world, operation) =>
       Response.json({ key: operation?.idempotencyKey }, { status: 201 }),
     );
     const crowd = await Promise.all(
@@ -70,6 +92,7 @@ describeStores("a route with `transact`", (suite) => {
       () => new Response("later", { status: 503 }),
     ];
     const { world, route, refunds } = await transactWorld(
+      suite,
       () => ends.shift()?.() ?? new Response(null, { status: 204 }),
     );
     await expect(world.send({ route })).rejects.toThrow("a bug");
@@ -82,7 +105,7 @@ describeStores("a route with `transact`", (suite) => {
   });
 
   it("stores a refusal as it was declared, and nothing of what the handler wrote before", async () => {
-    const { world, route, refunds } = await transactWorld((_operation, call) => {
+    const { world, route, refunds } = await transactWorld(suite, (_world, _operation, call) => {
       throw call.refused({ status: 402, reason: "No money left", code: "no_money" });
     });
     for (const replayed of [null, "true"]) {
@@ -104,7 +127,7 @@ describeStores("a route with `transact`", (suite) => {
 
   it("stores nothing where a handler was not begun, and runs it for the next request", async () => {
     const ends = [true, false];
-    const { world, route, refunds } = await transactWorld((_operation, call) => {
+    const { world, route, refunds } = await transactWorld(suite, (_world, _operation, call) => {
       if (ends.shift() === true) throw call.notBegun({ status: 429, reason: "Too many at once" });
       return new Response("kept");
     });
@@ -116,31 +139,26 @@ describeStores("a route with `transact`", (suite) => {
     const world = await createHttpWorld(suite, createGuard);
     const real = createTransact({ store: world.opened.store });
     const between = { open: true };
-    const route = world.route(
-      {
-        name: "inside",
-        transact: async (tool, args, context) => {
-          try {
-            return await real(tool, args, context);
-          } catch (error) {
-            if (between.open) {
-              between.open = false;
-              await real({ ...tool, execute: () => kept as never }, args, context);
-            }
-            throw error;
-          }
-        },
-      },
-      (_request, call) => {
-        throw call.refused({ status: 402, reason: "No money left" });
-      },
-    );
+    const transact = inTheWay(real, async (tool, args, context) => {
+      try {
+        return await real(tool, args, context);
+      } catch (error) {
+        if (between.open) {
+          between.open = false;
+          await real({ ...tool, execute: () => kept as never }, args, context);
+        }
+        throw error;
+      }
+    });
+    const route = world.route({ name: "inside", transact }, (_request, call) => {
+      throw call.refused({ status: 402, reason: "No money left" });
+    });
     const answer = await world.send({ route });
     expect([answer.status, answer.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
   });
 
   it("stores a refusal that is returned, and gives it again", async () => {
-    const { world, route, refunds } = await transactWorld(() =>
+    const { world, route, refunds } = await transactWorld(suite, () =>
       Response.json({ refusal: "no_money" }, { status: 402 }),
     );
     const [first, again] = [await world.send({ route }), await world.send({ route })];
@@ -155,23 +173,126 @@ describeStores("a route with `transact`", (suite) => {
     const world = await createHttpWorld(suite, createGuard);
     const real = createTransact({ store: world.opened.store });
     const lost = { first: true };
-    const route = world.route(
-      {
-        name: "inside",
-        transact: async (tool, args, context) => {
-          const outcome = await real(tool, args, context);
-          if (!lost.first) return outcome;
-          lost.first = false;
-          throw unavailable();
-        },
-      },
-      () => new Response("kept"),
-    );
+    const transact = inTheWay(real, async (tool, args, context) => {
+      const outcome = await real(tool, args, context);
+      if (!lost.first) return outcome;
+      lost.first = false;
+      throw unavailable();
+    });
+    const route = world.route({ name: "inside", transact }, () => new Response("kept"));
     const first = await problemOf(await world.send({ route }));
     expect(first).toMatchObject({ status: 503, code: "STORE_UNAVAILABLE" });
     expect(first.detail).toContain("whether it took effect is not known");
     const again = await world.send({ route });
     expect([again.status, await again.text(), world.runs.count]).toEqual([200, "kept", 1]);
+  });
+});
+
+/** Each request takes both items, the two in opposite orders; they meet after the first one. */
+async function deadlockWorld(suite: StoreSuite) {
+  const meet = meeting(2);
+  const runs = new Map<string, number>();
+  return transactWorld(suite, async (world, operation) => {
+    const key = operation?.idempotencyKey ?? "";
+    const run = (runs.get(key) ?? 0) + 1;
+    runs.set(key, run);
+    const driver = operation?.transaction?.tx.driver as pg.PoolClient;
+    for (const [index, item] of (key === "one" ? ["a", "b"] : ["b", "a"]).entries()) {
+      await driver.query(
+        `update "${world.opened.schema}".stock set left_over = left_over - 1 where item = '${item}'`,
+      );
+      if (index === 0 && run === 1) await meet();
+    }
+    return new Response(`run ${run}`, { status: 201 });
+  });
+}
+
+describeStores("a route with `transact`, beside the guard", (suite) => {
+  it("publishes how long it keeps answers, and keeps them so long; the service promises the shortest", async () => {
+    const world = await createHttpWorld(suite, createGuard);
+    const retentionMs = days(20);
+    const transact = createTransact({ store: world.opened.store, retentionMs });
+    const route = world.route({ name: "inside", transact }, () => new Response("kept"));
+    const { expiry, routes } = world.http.policy();
+    expect(expiry.settledAfterSeconds).toBe(20 * 86_400);
+    expect(routes.map(({ name, settledAfterSeconds }) => [name, settledAfterSeconds])).toEqual([
+      ["refunds.create", 45 * 86_400],
+      ["inside", 20 * 86_400],
+    ]);
+
+    await world.send();
+    await world.send({ route, path: "/inside" });
+    world.clock.advance(retentionMs - 1000);
+    expect(await world.guard.purge()).toBe(0);
+    expect((await world.send({ route, path: "/inside" })).status).toBe(200);
+    world.clock.advance(2000);
+    expect(await world.guard.purge()).toBe(1);
+    const late = await problemOf(await world.send({ route, path: "/inside" }));
+    expect([late.status, world.runs.count]).toEqual([410, 2]);
+    expect((await world.send()).headers.get("idempotent-replayed")).toBe("true");
+  });
+
+  it("is refused where `transact` doesn't say how long, or with a look-alike rule that it can't apply", async () => {
+    const world = await createHttpWorld(suite, createGuard);
+    const transact = createTransact({ store: world.opened.store });
+    for (const retentionMs of [undefined, 0, Number.NaN]) {
+      const silent = Object.assign((...call: Parameters<typeof transact>) => transact(...call), {
+        retentionMs,
+      });
+      expect(() => world.route({ name: "a", transact: silent as never })).toThrow(/`retentionMs`/);
+    }
+    const lookAlike = { rule: "hold", windowMs: days(1) } as const;
+    expect(() => world.route({ name: "b", transact, lookAlike })).toThrow(/`lookAlike`/);
+  });
+
+  if (suite.kind === "sqlite") return;
+  it("runs a handler again that the database ended as a deadlock; each request has one effect and its committed answer", async () => {
+    const stock = "create table :schema.stock (item text primary key, left_over integer)";
+    const { world, route, refunds } = await deadlockWorld(suite);
+    await world.opened.sql(stock);
+    await world.opened.sql("insert into :schema.stock values ('a', 100), ('b', 100)");
+    const { url } = await serveRoute("node", route);
+    const post = (key: string): Promise<Response> =>
+      fetch(`${url}/refunds`, {
+        method: "POST",
+        headers: { "idempotency-key": key, "x-tenant": "acme", "x-principal": "user-1" },
+      });
+    const first = await Promise.all(["one", "two"].map(post));
+    const texts = await Promise.all(first.map((answer) => answer.text()));
+    expect(first.map(({ status }) => status)).toEqual([201, 201]);
+    // One of them was ended by the database, and told what its second run said.
+    expect(texts.toSorted()).toEqual(["run 1", "run 2"]);
+    expect([world.runs.count, await refunds()]).toEqual([3, 2]);
+    const again = await Promise.all(["one", "two"].map(post));
+    expect(await Promise.all(again.map((answer) => answer.text()))).toEqual(texts);
+    expect(again.map(({ headers }) => headers.get("idempotent-replayed"))).toEqual([
+      "true",
+      "true",
+    ]);
+    const left = await world.opened.sql("select left_over from :schema.stock");
+    expect(left.map((row) => row["left_over"])).toEqual([98, 98]);
+    expect([world.runs.count, await refunds()]).toEqual([3, 2]);
+  });
+
+  it("runs a handler again whose commit the database refused, and tells nobody of the lost run", async () => {
+    const { world, route, refunds } = await transactWorld(
+      suite,
+      ({ runs }, operation) => new Response(`run ${runs.count} ${operation?.idempotencyKey}`),
+    );
+    await world.opened.sql("create sequence :schema.commits");
+    await world.opened
+      .sql(`create function :schema.refuse_first() returns trigger language plpgsql as $$
+      begin
+        if nextval('"${world.opened.schema}".commits') = 1 then
+          raise exception using errcode = '40P01';
+        end if;
+        return null;
+      end $$`);
+    await world.opened.sql(`create constraint trigger refuse_first after insert on :schema.refunds
+      deferrable initially deferred for each row execute function :schema.refuse_first()`);
+    for (let round = 1; round <= 2; round += 1)
+      expect(await (await world.send({ route, key: "k" })).text()).toBe("run 2 k");
+    expect([world.runs.count, await refunds()]).toEqual([2, 1]);
   });
 });
 

@@ -6,7 +6,7 @@
  * @module
  */
 import { canonicalJson, sha256Hex } from "../../../base/canonical-json.ts";
-import { days } from "../../../base/duration.ts";
+import { days, isSpan } from "../../../base/duration.ts";
 import { NeverTwiceError, isNeverTwiceError } from "../../../base/errors.ts";
 import { compensate, findActEffect, isCompensable } from "../../../effects/compensate.ts";
 import { emit } from "../../../effects/emit.ts";
@@ -49,14 +49,25 @@ interface Workshop {
   readonly retentionMs: number;
 }
 
-/** Makes the worker of a process. */
+/**
+ * Makes the worker of a process.
+ *
+ * @throws {NeverTwiceError} CONFIGURATION_INVALID for a retention that is none.
+ */
 export function createEngineWorker(options: EngineOptions): EngineWorker {
+  const { retentionMs = days(45) } = options;
+  if (!isSpan(retentionMs) || retentionMs === 0) {
+    throw new NeverTwiceError(
+      "CONFIGURATION_INVALID",
+      `\`retentionMs\` must be a number above zero, not ${String(retentionMs)}.`,
+    );
+  }
   const shop: Workshop = {
     store: options.store,
     guard: options.guard,
     tools: new Map(options.tools.map((tool) => [tool.name, tool])),
     source: options.source ?? "nevertwice",
-    retentionMs: options.retentionMs ?? days(45),
+    retentionMs,
   };
   return {
     perform: async (run, request) => {
