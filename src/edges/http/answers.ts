@@ -89,13 +89,15 @@ function respond(
 
 /** A Dictionary (RFC 8941) with what R29 wants told. */
 function outcomeField(outcome: Outcome<unknown>): string {
-  const { replayed, status, attempts, firstExecutedAt, key } = outcome;
+  const { replayed, status, attempts, firstExecutedAt, key, warnings } = outcome;
   return serializeDictionary({
     replayed,
     status: new Token(status),
     attempts,
     ...(firstExecutedAt === null ? {} : { "first-executed-at": firstExecutedAt }),
     ...(key === null ? {} : { key }),
+    // How many, and no more: what they say may name operations of other principals.
+    ...(warnings.length === 0 ? {} : { warnings: warnings.length }),
   });
 }
 

@@ -139,8 +139,12 @@ function typeUrl(policyUrl: string, name: string): string {
   return `${policyUrl.replace(/#.*$/, "")}#${name}`;
 }
 
-/** What the driver or an operator has to mend is not for the caller to read. */
+/**
+ * What the driver or an operator has to mend is not for the caller to read, nor is why a person was
+ * asked: that may name operations of other principals.
+ */
 function detailOf(error: NeverTwiceError): string {
+  if (error.code === "NEEDS_REVIEW") return reviewDetail(error.details["attempts"] === 0);
   const { actor, meaning } = error.entry;
   const inward =
     actor === "operator" || actor === "developer" || error.code === "STORE_UNAVAILABLE";
@@ -150,6 +154,13 @@ function detailOf(error: NeverTwiceError): string {
       ? "The same call is safe."
       : "The same call gives this same answer until that is mended.";
   return `${meaning} ${same}`;
+}
+
+function reviewDetail(sentNothing: boolean): string {
+  const known = sentNothing
+    ? "Nothing was run under this key: before that, a person has been asked"
+    : "Whether this request took effect can't be settled by any rule; a person has been asked";
+  return `${known} and has not decided yet. This request ran nothing. The same call is safe and will bring the decision; a changed call, or another key for the same matter, is not safe.`;
 }
 
 function factsOf(error: NeverTwiceError): Record<string, unknown> {
