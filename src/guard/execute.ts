@@ -94,6 +94,7 @@ function executeCall(
       if (signal.aborted) throw mark(new Error("the call was given up before the write"), false);
       if (isLate(env, armed)) throw mark(tooLate(armed), true);
     },
+    sendWithinMs: armed.turn.parts.terms.bounds.sendWithinMs,
     notSent: (cause?: unknown) =>
       mark(new Error("nothing was written to the socket", { cause }), false),
   });

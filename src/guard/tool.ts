@@ -58,6 +58,8 @@ export interface ExecuteCall {
    * nothing may be written.
    */
   readonly beforeWrite: () => void;
+  /** How long after arming `beforeWrite` lets a send go, in milliseconds: no later one is worth a wait. */
+  readonly sendWithinMs: number;
   /**
    * Makes the error to throw when it is a fact that nothing was written to the socket (R13). A fact,
    * not a guess from an error's code.

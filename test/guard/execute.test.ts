@@ -13,6 +13,7 @@ describe("one attempt", () => {
       "beforeWrite",
       "key",
       "notSent",
+      "sendWithinMs",
       "signal",
       "tenant",
       "wireKey",

@@ -23,6 +23,7 @@ export async function passThroughGuard(_options: GuardOptions): Promise<Guard> {
         wireKey: key,
         signal: context.signal ?? new AbortController().signal,
         beforeWrite: () => {},
+        sendWithinMs: Number.POSITIVE_INFINITY,
         notSent: (cause?: unknown) => new Error("not sent", { cause }),
       } satisfies ExecuteCall;
       const value = (await (tool as Tool).execute(args as Record<string, unknown>, call)) as never;

@@ -217,7 +217,7 @@ describe("what a tool is given", () => {
 
   it("execute can't see which attempt it is, for requests must not differ", () => {
     expectTypeOf<keyof ExecuteCall>().toEqualTypeOf<
-      "tenant" | "key" | "wireKey" | "signal" | "beforeWrite" | "notSent"
+      "tenant" | "key" | "wireKey" | "signal" | "beforeWrite" | "sendWithinMs" | "notSent"
     >();
   });
 

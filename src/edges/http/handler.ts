@@ -192,6 +192,7 @@ async function runInside(
     wireKey: key,
     signal: new AbortController().signal,
     beforeWrite: () => {},
+    sendWithinMs: 0,
     notSent: (cause?: unknown) => new Error("nothing was written to the socket", { cause }),
   });
   const response = await answerOf(rule.handler, exchange, args, { call, transaction });

@@ -32,7 +32,7 @@ export interface MollieSend {
   (
     url: string,
     request: { readonly headers: Readonly<Record<string, string>>; readonly json: unknown },
-    call: Pick<ExecuteCall, "wireKey" | "signal" | "beforeWrite" | "notSent">,
+    call: Pick<ExecuteCall, "wireKey" | "signal" | "beforeWrite" | "sendWithinMs" | "notSent">,
   ): Promise<MollieReply>;
   close(): Promise<void>;
 }
@@ -118,8 +118,7 @@ export async function mollieRefund<Args>(
       const reply = await sendOnce(call, (gate) => {
         const { paymentId, metadata, ...asked } = request(args);
         const json = { ...asked, metadata: { ...metadata, [tagName]: call.key } };
-        const { wireKey, signal, notSent } = call;
-        const attempt = { wireKey, signal, notSent, beforeWrite: () => gate.pass() };
+        const attempt = { ...call, beforeWrite: () => gate.pass() };
         return send(urlOf(paymentId), { headers, json }, attempt);
       });
       const refund: Shown = jsonOf(reply);

@@ -218,6 +218,7 @@ export class Bench {
         wireKey: parts.terms.wireKeyOf(call.key, 0),
         signal: more.signal ?? controller.signal,
         beforeWrite: () => {},
+        sendWithinMs: parts.terms.bounds.sendWithinMs,
         notSent: (cause) => {
           const error = new Error("nothing was written to the socket", { cause });
           notSent.add(error);

@@ -81,6 +81,26 @@ scenario(
 );
 
 scenario(
+  "a turned away request that is to come again after the send deadline is told at once, not timed out",
+  { lookUp: false, contract: { timeoutMs: 900, sendWithinMs: 500 } },
+  async (world) => {
+    const send = createIdempotentFetch({ Agent, resends: true });
+    onTestFinished(() => send.close());
+    const tool = world.tool({
+      contract,
+      execute: (args: object, call: Parameters<Tool["execute"]>[1]) =>
+        send(`${world.provider.url}/effects/refund`, { json: args }, call),
+    });
+    world.provider.fault({ rateLimited: true });
+    const told = [];
+    for (let call = 1; call <= 3; call += 1) told.push((await world.run({ tool })).told);
+    expect(told).toEqual(["NOT_SENT", "EXECUTED", "REPLAYED"]);
+    expect(world.provider.arrivals()).toHaveLength(2);
+    world.assertEffects(1);
+  },
+);
+
+scenario(
   "where nobody listens nothing was sent: the same call runs once the provider is there",
   { lookUp: false },
   async (world) => {

@@ -1,97 +1,23 @@
 /**
  * The fetch on real sockets: what it writes, when it says that nothing was written, and what it makes
- * of replies. The guard around it is in client-guard.test.ts.
+ * of replies. Broken connections and strange replies are in client-wire.test.ts, the guard around it in
+ * client-guard.test.ts.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Agent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import {
-  type IdempotentFetch,
-  type IdempotentFetchOptions,
   ReplyError,
-  type SendCall,
   bytesOf,
   classifyReplies,
   createIdempotentFetch,
   textOf,
 } from "../../../src/edges/http/index.ts";
 import { isNeverTwiceError } from "../../../src/index.ts";
-import { listening } from "./servers.ts";
+import { type Answer, NotSent, callOf, created, createSend, serve } from "./client-bench.ts";
 import { gate } from "./world.ts";
-
-interface Arrived {
-  readonly method: string;
-  readonly headers: IncomingMessage["headers"];
-  readonly body: string;
-}
-
-interface TestServer {
-  readonly url: string;
-  readonly arrived: Arrived[];
-  readonly connections: { count: number };
-}
-
-type Answer = (response: ServerResponse, count: number, request: IncomingMessage) => void;
-
-/** Records each whole request, then answers. */
-async function serve(answer: Answer): Promise<TestServer> {
-  const arrived: Arrived[] = [];
-  const connections = { count: 0 };
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const { method = "", headers } = request;
-      arrived.push({ method, headers, body: Buffer.concat(chunks).toString() });
-      answer(response, arrived.length, request);
-    });
-  });
-  server.on("connection", () => {
-    connections.count += 1;
-  });
-  await listening(server);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    arrived,
-    connections,
-  };
-}
-
-function createSend(options: Partial<IdempotentFetchOptions> = {}): IdempotentFetch {
-  const send = createIdempotentFetch({ Agent, ...options });
-  onTestFinished(() => send.close());
-  return send;
-}
-
-class NotSent extends Error {}
-
-/** A call as the guard makes it; `unsent` collects what it was told. */
-function callOf(change: Partial<SendCall> = {}): SendCall & { readonly unsent: unknown[] } {
-  const unsent: unknown[] = [];
-  return {
-    wireKey: "5f2c8f6e-0000-5000-8000-000000000001",
-    signal: new AbortController().signal,
-    beforeWrite: () => {},
-    notSent: (cause) => {
-      unsent.push(cause);
-      return new NotSent("nothing was written", { cause });
-    },
-    unsent,
-    ...change,
-  };
-}
-
-const created: Answer = (response) => {
-  response.writeHead(201, { "content-type": "application/json", location: "/r/1" });
-  response.end('{"id":"1"}');
-};
 
 it("sends the operation's key bare, or quoted, or in the field that the provider reads", async () => {
   const server = await serve(created);

@@ -14,6 +14,7 @@ function bareCall(change: Partial<ExecuteCall> = {}): ExecuteCall {
     wireKey: "5e5e5e5e-5e5e-5e5e-9e5e-5e5e5e5e5e5e",
     signal: new AbortController().signal,
     beforeWrite: () => {},
+    sendWithinMs: 2000,
     notSent: (cause) => new Error("not sent", { cause }),
     ...change,
   };

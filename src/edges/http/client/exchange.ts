@@ -118,6 +118,8 @@ function createReceiver(request: WireRequest, settle: (sent: Sent) => void): Rec
     onRequestStart: (controller) => {
       // A withdrawn request may still have been waiting for its connection.
       if (seen.settled) throw new Error("the call was withdrawn before the write");
+      // An agent that retries or follows redirects by itself asks again for the same request.
+      if (seen.written) throw new Error("the request was written before, and goes out once");
       request.beforeWrite();
       // From here on undici writes in this very turn.
       seen.written = true;

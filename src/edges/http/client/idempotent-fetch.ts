@@ -33,7 +33,7 @@ export interface IdempotentFetchOptions {
   /**
    * True: the server takes the key atomically, so that the same request may be sent again under it.
    * Then 409, 425, 429 and 503 with a `Retry-After` in seconds are waited for and asked again, inside
-   * the operation's send deadline. Default false: one armed attempt sends once.
+   * the operation's send deadline; a longer wait is not begun. Default false: one armed attempt sends once.
    */
   readonly resends?: boolean;
   /** More of a reply is not read. Default 256 KiB. */
@@ -56,7 +56,10 @@ export interface IdempotentRequest {
 }
 
 /** The part of an {@link ExecuteCall} that a send needs. */
-export type SendCall = Pick<ExecuteCall, "wireKey" | "signal" | "beforeWrite" | "notSent">;
+export type SendCall = Pick<
+  ExecuteCall,
+  "wireKey" | "signal" | "beforeWrite" | "sendWithinMs" | "notSent"
+>;
 
 /** Sends for one armed attempt. */
 export interface IdempotentFetch {
@@ -216,7 +219,10 @@ async function waitToResend(sent: Sent, call: SendCall): Promise<boolean> {
   if (sent.kind !== "replied" || !askAgain.has(sent.reply.status)) return false;
   const after = sent.reply.headers.get("retry-after");
   if (after === null || !/^\d{1,6}$/.test(after)) return false;
-  await pause(systemRuntime, Number(after) * 1000, call.signal);
+  const waitMs = Number(after) * 1000;
+  // It would end in a refusal, and till then the caller could not be told what this reply proves.
+  if (waitMs > call.sendWithinMs) return false;
+  await pause(systemRuntime, waitMs, call.signal);
   return !call.signal.aborted;
 }
 
