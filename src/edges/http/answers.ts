@@ -23,7 +23,7 @@ export function outcomeResponse(
     captured !== undefined &&
     !outcome.replayed &&
     canonicalJson(captured.stored) === canonicalJson(outcome.value);
-  if (ours) {
+  if (ours && captured.live.body !== undefined) {
     const { headers, body } = captured.live;
     return respond(captured.stored.status, new Headers(headers), body, outcome);
   }
@@ -67,7 +67,7 @@ function noteResponse(
     type: `${style.policyUrl.replace(/#.*$/, "")}#body-not-stored`,
     title: "The body of this answer is not stored",
     status,
-    detail: `This request was carried out once, and this is its stored answer; its body is not kept (${reason}). This request ran nothing new.`,
+    detail: `This request was carried out once, and this is its stored answer; its body is not kept (${reason}).${outcome.replayed ? " This request ran nothing new." : ""}`,
     key: outcome.key,
   };
   return respond(status, headers, Buffer.from(JSON.stringify(note)), outcome);

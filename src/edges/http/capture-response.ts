@@ -4,7 +4,7 @@
  * The rule for bodies: one of at most `maxBytes` is read whole, stored and given again byte for byte.
  * A larger one, an event stream and one that breaks off still make the operation DONE; status and
  * header fields are stored, and a note in the body's place (R15). Only the first caller gets such a
- * body. 204, 205 and 304 have none.
+ * body; one that the handler has read itself is nobody's to get. 204, 205 and 304 have none.
  *
  * @module
  */
@@ -24,9 +24,12 @@ export interface Captured {
   /** For the caller whose request ran the handler: with every header field. */
   readonly live: {
     readonly headers: Headers;
-    readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
+    readonly body: LiveBody;
   };
 }
+
+/** A body for the first caller. Null: none; undefined: there was one, and it is gone. */
+type LiveBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null | undefined;
 
 /** What is kept of a response. */
 export interface CaptureRule {
@@ -53,12 +56,14 @@ export async function captureResponse(response: Response, rule: CaptureRule): Pr
 
 interface CapturedBody {
   readonly stored: StoredBody | null;
-  readonly live: Captured["live"]["body"];
+  readonly live: LiveBody;
 }
 
 async function captureBody(response: Response, maxBytes: number): Promise<CapturedBody> {
   const { body, status, headers } = response;
   if (body === null || hasNoBody(status)) return { stored: null, live: null };
+  if (body.locked || response.bodyUsed)
+    return omitted({ reason: "the handler had read it itself" }, undefined);
   if (mediaTypeOf(headers.get("content-type")) === "text/event-stream") {
     return omitted({ reason: "it is an event stream" }, body);
   }
@@ -84,7 +89,7 @@ function whole(chunks: readonly Uint8Array[]): CapturedBody {
   return { stored: storeBytes(bytes), live: bytes };
 }
 
-function omitted(note: { reason: string }, live: ReadableStream<Uint8Array>): CapturedBody {
+function omitted(note: { reason: string }, live: LiveBody): CapturedBody {
   return { stored: { omitted: note }, live };
 }
 

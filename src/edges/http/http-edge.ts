@@ -36,6 +36,7 @@ import {
   guardOf,
   maxResponseBytesOf,
   retentionMsOf,
+  settlesByDefault,
 } from "./options.ts";
 import {
   type PolicyDocument,
@@ -140,7 +141,7 @@ function routeParts<Context>(
     // An exchange carries the context of the request that this very route was given.
     handler: handler as Handler<unknown>,
     capture,
-    storeStatus: options.storeStatus ?? ((status) => status < 500),
+    storeStatus: options.storeStatus ?? settlesByDefault,
   });
   return {
     edge,

@@ -97,7 +97,10 @@ export interface RouteOptions<Context> {
   ) => Response | undefined | Promise<Response | undefined>;
   /** Header fields that are stored and given again, beside the default ones. */
   readonly replayHeaders?: readonly string[];
-  /** Whether an answer of this status settles the operation. Default: every status below 500. */
+  /**
+   * Whether an answer of this status settles the operation. Default: every status below 500 but 408, 425
+   * and 429: they ask to come again, so none of them can be the last word under a key.
+   */
   readonly storeStatus?: (status: number) => boolean;
   /** A larger request is refused with 413. Default 1 MiB. */
   readonly maxBodyBytes?: number;
@@ -118,6 +121,13 @@ export interface RouteOptions<Context> {
 
 /** A transaction keeps results of up to 256 KiB; this leaves room for the spelling in JSON. */
 const maxTransactBytes = 32 * 1024;
+
+const comeAgain = new Set([408, 425, 429]);
+
+/** The default of `storeStatus`. */
+export function settlesByDefault(status: number): boolean {
+  return status < 500 && !comeAgain.has(status);
+}
 
 /** The largest body of an answer that the route stores. */
 export function maxResponseBytesOf(options: RouteOptions<never>): number {

@@ -2,8 +2,6 @@
  * A tool that sends with the fetch, under the guard: what the guard makes of each way in which a send
  * can end, judged by the provider's ledger. And the whole way: agent, guard, fetch, route, guard.
  */
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Agent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -16,7 +14,7 @@ import {
 import { type Tool, createGuard, defineTool, hours } from "../../../src/index.ts";
 import { describeStores } from "../../support/stores.ts";
 import { type World, scenario } from "../../support/world.ts";
-import { serveRoute } from "./servers.ts";
+import { type Fate, serveRoute, startWire } from "./servers.ts";
 import { createHttpWorld } from "./world.ts";
 
 const contract = { classify: classifyReplies({ definitive: [402], notExecuted: [429] }) };
@@ -144,27 +142,11 @@ describeStores("agent, guard, fetch, route, guard", (suite) => {
   async function wholeWay() {
     const service = await createHttpWorld(suite, createGuard);
     const { url } = await serveRoute("node", service.route({ name: "served" }));
-    const faults: ("lose-reply" | "none")[] = [];
-    const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-      const chunks = (await request.toArray()) as Buffer[];
-      const names = ["idempotency-key", "content-type", "x-tenant", "x-principal"];
-      const headers = Object.fromEntries(
-        names.map((name) => [name, String(request.headers[name])]),
-      );
-      const body = Buffer.concat(chunks);
-      const answer = await fetch(`${url}${request.url}`, { method: "POST", headers, body });
-      const text = await answer.text();
-      if (faults.shift() === "lose-reply") response.destroy();
-      else response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
-    };
-    const proxy = createServer((request, response) => void forward(request, response));
-    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const faults: Fate[] = [];
+    const wire = await startWire(url, () => faults.shift() ?? "pass");
+    const target = `${wire}/refunds`;
     const send = createIdempotentFetch({ Agent });
-    onTestFinished(async () => {
-      await send.close();
-      proxy.close();
-    });
-    const target = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/refunds`;
+    onTestFinished(() => send.close());
     const tool = defineTool({
       name: "refund",
       kind: "non-idempotent",

@@ -3,7 +3,7 @@
  * handler's own declaration prove anything; all else is unknown, and never run again by itself.
  */
 import { expect, it } from "vitest";
-import type { Handler, HttpContract } from "../../../src/edges/http/index.ts";
+import type { Handler } from "../../../src/edges/http/index.ts";
 import { createGuard } from "../../../src/index.ts";
 import { dropCalls } from "../../support/store-faults.ts";
 import { describeStores } from "../../support/stores.ts";
@@ -13,6 +13,7 @@ import {
   createHttpWorld,
   gate,
   httpScenario,
+  lookUpIn,
   problemOf,
 } from "./world.ts";
 
@@ -176,30 +177,6 @@ httpScenario("which statuses settle an operation is the route's to say", async (
   expect((await problemOf(await world.send({ route }))).code).toBe("NEEDS_REVIEW");
   expect(world.runs.count).toBe(1);
 });
-
-/** Finds the refund that the handler made, as an application would in its own books. */
-function lookUpIn(world: HttpWorld): NonNullable<HttpContract["lookUp"]> {
-  return {
-    lagMs: 1000,
-    authoritative: true,
-    find: ({ arguments: args }) => {
-      const { orderId } = (args.body as { json: { orderId: string } }).json;
-      const found = world.provider.ledger().filter(({ body }) => body["orderId"] === orderId);
-      if (found.length === 0) return { answer: "absent" };
-      return {
-        answer: "found",
-        effects: found.map(({ effectId: id }) => ({
-          status: "succeeded",
-          providerId: id,
-          response: Response.json(
-            { refund: id },
-            { status: 201, headers: { location: `/refunds/${id}` } },
-          ),
-        })),
-      };
-    },
-  };
-}
 
 httpScenario(
   "with a look-up of the application, the repetition finds the effect and answers like the first would have",

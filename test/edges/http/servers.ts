@@ -1,7 +1,13 @@
 /**
  * Real servers on free ports, one for each adapter, with the world's route at `POST /refunds`.
  */
-import { type Server, createServer, request as httpRequest } from "node:http";
+import {
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  createServer,
+  request as httpRequest,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import express from "express";
@@ -83,6 +89,36 @@ export function listening(server: Server): Promise<Server> {
   return new Promise((resolve) => {
     server.listen(0, "127.0.0.1", () => resolve(server));
   });
+}
+
+/** What becomes of a request on a wire. `twice` sends it upstream two times at once. */
+export type Fate = "pass" | "twice" | "lose-reply";
+
+/** A wire to a server, as proxies are between; `fate` is asked for each request. */
+export async function startWire(target: string, fate: () => Fate): Promise<string> {
+  const carry = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = Buffer.concat((await request.toArray()) as Buffer[]);
+    const { method = "POST", rawHeaders } = request;
+    const headers = rawHeaders
+      .flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""]] : []))
+      .filter(([name = ""]) => !/^(?:host|connection|content-length)$/i.test(name));
+    const send = (): Promise<Response> =>
+      fetch(`${target}${request.url}`, { method, headers: headers as [string, string][], body });
+    const found = fate();
+    const [answer] = await Promise.all(found === "twice" ? [send(), send()] : [send()]);
+    const text = await answer.text();
+    if (found === "lose-reply") return void response.destroy();
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(text);
+  };
+  const server = createServer(
+    (request, response) => void carry(request, response).catch(() => response.destroy()),
+  );
+  await listening(server);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Sends a whole request, and hangs up when the promise says so. */

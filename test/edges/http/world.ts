@@ -12,7 +12,7 @@ import {
   type RouteOptions,
   createHttpEdge,
 } from "../../../src/edges/http/index.ts";
-import { type Guard, type OperationRecord } from "../../../src/index.ts";
+import { type Guard, type OperationRecord, type Store } from "../../../src/index.ts";
 import {
   type FakeProvider,
   type ProviderClient,
@@ -68,10 +68,21 @@ export const firstKey = '"8e03978e-40d5-43e8-bc93-6894a57f9324"';
 
 export const contract: HttpContract = { timeoutMs: 5000, flightMs: 10_000, marginMs: 1000 };
 
-/** Registers a scenario on both stores, with the check that it breaks under a pass-through guard. */
-export function httpScenario(title: string, play: (world: HttpWorld) => Promise<void>): void {
+/**
+ * Registers a scenario on both stores, with the check that it breaks under a pass-through guard.
+ * `wrap` puts faults between guard and store.
+ */
+export function httpScenario(
+  title: string,
+  play: (world: HttpWorld) => Promise<void>,
+  wrap: (store: Store) => Store = (store) => store,
+): void {
   describeStores(title, (suite) => {
-    itHoldsAndCanFail({ build: (create) => createHttpWorld(suite, create), play });
+    itHoldsAndCanFail({
+      build: (create) =>
+        createHttpWorld(suite, (options) => create({ ...options, store: wrap(options.store) })),
+      play,
+    });
   });
 }
 
@@ -149,6 +160,30 @@ export async function createHttpWorld(suite: StoreSuite, create: CreateGuard): P
       }),
     assertEffects: (count) =>
       expect(provider.ledger(), "effects in the provider's ledger").toHaveLength(count),
+  };
+}
+
+/** Finds the refund that the handler made, as an application would in its own books. */
+export function lookUpIn(world: HttpWorld): NonNullable<HttpContract["lookUp"]> {
+  return {
+    lagMs: 1000,
+    authoritative: true,
+    find: ({ arguments: args }) => {
+      const { orderId } = (args.body as { json: { orderId: string } }).json;
+      const found = world.provider.ledger().filter(({ body }) => body["orderId"] === orderId);
+      if (found.length === 0) return { answer: "absent" };
+      return {
+        answer: "found",
+        effects: found.map(({ effectId: id }) => ({
+          status: "succeeded",
+          providerId: id,
+          response: Response.json(
+            { refund: id },
+            { status: 201, headers: { location: `/refunds/${id}` } },
+          ),
+        })),
+      };
+    },
   };
 }
 
