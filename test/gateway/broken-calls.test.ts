@@ -1,6 +1,7 @@
 /**
  * Calls that break: the server dies after the effect or before it, reports an error, hangs while the
- * agent goes away. One effect at most, none lost, and no answer that a model could take for a "no".
+ * agent goes away. One effect at most, none lost, and no answer that a model could take for a "no"
+ * (case 84).
  */
 import { expect } from "vitest";
 import {

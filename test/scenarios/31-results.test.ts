@@ -1,6 +1,6 @@
 /**
  * Results: whatever the effect gave back, the operation is DONE, and a replay can be told from a
- * first execution (R15, R29).
+ * first execution (cases 44 and 45; R15, R29).
  */
 import { expect } from "vitest";
 import type { Tool } from "../../src/index.ts";

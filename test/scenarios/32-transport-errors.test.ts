@@ -1,6 +1,6 @@
 /**
  * Errors of the way there and back: each is a reason to look, and none is a reason to run again
- * (R13). Told by the provider's ledger.
+ * (cases 53, 54 and 55; R13). Told by the provider's ledger.
  */
 import { expect } from "vitest";
 import type { Tool } from "../../src/index.ts";

@@ -1,5 +1,6 @@
 /**
- * Refusals: what may become FAILED, what may not, and what a later call can still do (R13, R16).
+ * Refusals: what may become FAILED, what may not, and what a later call can still do (cases 58 and 59;
+ * R13, R16).
  */
 import { expect } from "vitest";
 import type { ErrorClass, OperationRecord, Tool } from "../../src/index.ts";

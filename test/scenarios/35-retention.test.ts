@@ -1,5 +1,5 @@
 /**
- * How long things are remembered: by the provider (R19) and by us (R23, R27).
+ * How long things are remembered: by the provider (case 66; R19) and by us (R23, R27).
  */
 import { expect } from "vitest";
 import { days, hours, seconds } from "../../src/index.ts";

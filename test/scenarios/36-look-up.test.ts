@@ -1,5 +1,5 @@
 /**
- * The look-up: what it may say, and what each answer is worth (R18).
+ * The look-up: what it may say, and what each answer is worth (cases 60 and 70; R18).
  */
 import { expect } from "vitest";
 import type { LookUpAnswer, LookUpQuestion } from "../../src/index.ts";

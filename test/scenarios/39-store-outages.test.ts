@@ -1,6 +1,6 @@
 /**
  * The store is away, or its acknowledgement is lost: before the claim is confirmed nothing is sent
- * (R28), and after the effect nothing is lost (R15).
+ * (R28), and after the effect nothing is lost (case 46; R15).
  */
 import { expect } from "vitest";
 import type { Store } from "../../src/index.ts";

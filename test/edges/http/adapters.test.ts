@@ -34,6 +34,9 @@ const headers = {
   "content-type": "application/json",
 };
 
+/** With commas inside, which must not part them (case 48). */
+const fields = { "content-disposition": 'attachment; filename="a,b.txt"', etag: 'W/"a,b"' };
+
 function post(
   url: string,
   change: { key?: string; body?: string; path?: string } = {},
@@ -57,7 +60,7 @@ for (const adapter of adapters) {
           const { id } = await world.refund(await request.json());
           const answer = Response.json(
             { id },
-            { status: 201, headers: { location: `/refunds/${id}` } },
+            { status: 201, headers: { ...fields, location: `/refunds/${id}` } },
           );
           answer.headers.append("set-cookie", "a=1");
           answer.headers.append("set-cookie", "b=2");
@@ -77,6 +80,9 @@ for (const adapter of adapters) {
       expect(again.headers.get("idempotent-replayed")).toBe("true");
       expect(again.headers.get("content-length")).toBe(String(text.length));
       expect(again.headers.get("location")).toBe(first.headers.get("location"));
+      for (const answer of [first, again])
+        for (const [name, value] of Object.entries(fields))
+          expect([name, answer.headers.get(name)]).toEqual([name, value]);
 
       expect((await post(url, { body: "{}" })).status).toBe(422);
       expect((await post(url, { path: "/refunds?x=1" })).status).toBe(422);

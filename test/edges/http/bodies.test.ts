@@ -1,5 +1,6 @@
 /**
- * What of a request makes it the same request, and what of an answer is given again.
+ * What of a request makes it the same request, and what of an answer is given again (cases 5, 9, 16, 45
+ * and 48).
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
  * A tool that sends with the fetch, under the guard: what the guard makes of each way in which a send
- * can end, judged by the provider's ledger. And the whole way: agent, guard, fetch, route, guard.
+ * can end, judged by the provider's ledger (cases 53, 54, 58 and 114). And the whole way: agent, guard, fetch, route, guard.
  */
 import { Agent } from "undici";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,6 +1,7 @@
 /**
  * How a handler can end, and what every later request under the key is told. Only an answer and the
- * handler's own declaration prove anything; all else is unknown, and never run again by itself.
+ * handler's own declaration prove anything; all else is unknown, and never run again by itself (cases 46,
+ * 53, 58 and 60).
  */
 import { expect, it } from "vitest";
 import type { Handler } from "../../../src/edges/http/index.ts";

@@ -1,7 +1,8 @@
 /**
  * What a client is answered under its key, and how often the handler's effect exists. Scenarios of two
  * public suites (idempot-dev's feature file, idemkit's conformance file) are here in our own words
- * where they agree with the draft; where they don't, in conformance.test.ts.
+ * where they agree with the draft; where they don't, in conformance.test.ts. Keys of others, other paths,
+ * validation and waiting are cases 14, 15, 59 and 115.
  */
 import { expect } from "vitest";
 import { days } from "../../../src/index.ts";

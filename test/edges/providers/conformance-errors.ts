@@ -1,5 +1,6 @@
 /**
- * What each error proves, with the effect and without it, and that a later call gets over it.
+ * What each error proves, with the effect and without it, and that a later call gets over it (cases 53,
+ * 55 and 58).
  */
 import { describe, expect, it } from "vitest";
 import type { ErrorClass, JsonObject } from "../../../src/index.ts";

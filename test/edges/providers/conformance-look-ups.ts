@@ -1,5 +1,5 @@
 /**
- * The look-up takes nothing for ours that isn't, and loses nothing that is.
+ * The look-up takes nothing for ours that isn't, and loses nothing that is (case 70).
  */
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/index.ts";

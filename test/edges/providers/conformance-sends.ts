@@ -1,5 +1,5 @@
 /**
- * One armed attempt is one send, and all sends of an operation are the same.
+ * One armed attempt is one send, and all sends of an operation are the same (cases 18, 57, 66 and 114).
  */
 import { describe, expect, it } from "vitest";
 import { type ExecuteCall, type JsonObject, days } from "../../../src/index.ts";
@@ -53,6 +53,20 @@ export function describeSends<Args extends JsonObject>(
       if (send === undefined) throw new Error("nothing was sent");
       expect([key, wireKey]).toContain(subject.tagOf(send));
       expect([undefined, wireKey]).toContain(send.key);
+    });
+
+    it("go out once where a connection that was kept breaks, whatever the SDK would do", async () => {
+      const { counterpart } = scene();
+      const { execute } = await subject.parts(counterpart.url, bounds);
+      await execute(subject.args, bareCall());
+      counterpart.fault({ reset: "before" });
+      const other = bareCall({
+        key: "7a".repeat(32),
+        wireKey: "7a7a7a7a-7a7a-4a7a-9a7a-7a7a7a7a7a7a",
+      });
+      await expect(execute(subject.args, other)).rejects.toThrow();
+      expect(counterpart.sends).toHaveLength(2);
+      expect([undefined, other.wireKey]).toContain(counterpart.sends[1]?.key);
     });
 
     it("don't happen too late", async () => {
