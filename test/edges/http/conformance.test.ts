@@ -1,16 +1,24 @@
 /**
- * Two public suites of scenarios for the Idempotency-Key header, where they and this edge part. What
- * they have in common with the draft is in routes.test.ts, outcomes.test.ts and bodies.test.ts.
+ * Two public suites of scenarios: idempot-dev's feature file for the Idempotency-Key header, and
+ * idemkit's vectors. Where they agree with the draft they are in routes.test.ts, outcomes.test.ts,
+ * bodies.test.ts and at the top here. Where they and this edge part:
  *
  * - idempot-dev: "another key with the same body gets 409". Two equal payments are two effects.
  * - idempot-dev: keys have at least 21 characters, and no comma. The draft knows neither rule; a comma
  *   inside the quoted form is a character, outside it is a second field.
  * - idempot-dev: PUT and DELETE pass by. Here the application chooses its routes, whatever the method.
+ * - idempot-dev: problems name a section of the draft. Here they name this service's own policy.
  * - idempot-dev: `x-idempotent-replayed`, idemkit: `Idempotency-Replayed`. Most services send
  *   `Idempotent-Replayed`.
  * - idemkit: a 5xx, a crash, a record that can't be read and a body too large to keep let the next
- *   request run again. Each of them can double an effect; here the outcome is unknown, or done.
+ *   request run again. Each of them can double an effect; here the outcome is unknown, or done, and
+ *   nothing like `Idempotency-Replay-Unavailable` is needed.
  * - idemkit: 423 while the first is in flight. The draft says 409; a service may say otherwise.
+ * - idemkit, queues (test/effects/inbox.test.ts): a lease shorter than the broker's visibility time. The
+ *   inbox has no lease: its row commits with the change. A duplicate is told so, and gets no result.
+ * - idemkit, tools (test/scenarios): the key comes from chosen arguments, a call that raised is free
+ *   again, a result that can't be kept is an error. Here the key comes from the intent, what was raised
+ *   proves nothing, and the operation is done all the same. Nothing is pickled.
  */
 import { expect, it, onTestFinished } from "vitest";
 import { type HttpOptions, createHttpEdge } from "../../../src/edges/http/index.ts";
@@ -26,6 +34,69 @@ import {
   problemOf,
   requestOf,
 } from "./world.ts";
+
+httpScenario(
+  "the first request leaves one record: done, with status and body; its repetitions leave none",
+  async (world) => {
+    for (let round = 1; round <= 4; round += 1) await world.send();
+    const [row, ...others] = await world.rows();
+    expect(others).toEqual([]);
+    expect([row?.status, row?.attempts]).toEqual(["DONE", 1]);
+    expect(JSON.parse(row?.result ?? "")).toMatchObject({
+      status: 201,
+      body: { text: JSON.stringify({ refund: world.provider.ledger()[0]?.effectId }) },
+    });
+    world.assertEffects(1);
+  },
+);
+
+httpScenario(
+  "an empty body is a body like any other: its repetition is one, and {} is another payload",
+  async (world) => {
+    const route = world.route({ name: "empty" }, async (request) => {
+      await world.refund({ text: await request.text() });
+      return new Response("made", { status: 201 });
+    });
+    const [first, again] = [
+      await world.send({ route, body: "" }),
+      await world.send({ route, body: "" }),
+    ];
+    expect([first.status, await first.text()]).toEqual([201, "made"]);
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+    expect((await world.send({ route, body: "{}" })).status).toBe(422);
+    world.assertEffects(1);
+  },
+);
+
+httpScenario(
+  "each refusal is a problem document with a type of the policy, a title and a detail",
+  async (world) => {
+    world.provider.fault({ gate: "slow" });
+    const first = world.send();
+    await world.provider.parked("slow");
+    const refusals = [
+      await world.send({ key: null }),
+      await world.send({ key: "" }),
+      await world.send({ key: "x".repeat(256) }),
+      await world.send({ key: "a,b" }),
+      await world.send({ body: { other: true } }),
+      await world.send(),
+    ];
+    world.provider.release("slow");
+    expect((await first).status).toBe(201);
+    expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 400, 422, 409]);
+    for (const refusal of refusals) {
+      expect(refusal.headers.get("content-type")).toBe("application/problem+json");
+      expect(await refusal.json()).toMatchObject({
+        type: expect.stringMatching(/^https:\/\/service\.example\/idempotency#[a-z-]+$/) as unknown,
+        title: expect.stringMatching(/^[A-Z].+/) as unknown,
+        detail: expect.stringMatching(/^[A-Z].+\.$/) as unknown,
+        status: refusal.status,
+      });
+    }
+    world.assertEffects(1);
+  },
+);
 
 httpScenario(
   "two keys with one body are two effects, and each key has its own once",
