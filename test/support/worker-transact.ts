@@ -3,19 +3,15 @@
  * `startWorker("worker-transact.ts")`.
  */
 import {
-  type Outcome,
-  type RegisteredTransactTool,
-  type Transact,
   type TransactCall,
   createTransact,
-  days,
   defineTransactTool,
   isNeverTwiceError,
 } from "../../src/index.ts";
-import type { EffectStore } from "../../src/ledger/transaction.ts";
 import type { PostgresClient } from "../../src/stores/postgres/index.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/index.ts";
 import { dieHere } from "./die-here.ts";
+import { passThroughTransact } from "./pass-through.ts";
 import { type Watcher, openWatched } from "./watched-store.ts";
 import { obey, report } from "./worker-commands.ts";
 import type { Place } from "./worker-place.ts";
@@ -132,26 +128,6 @@ async function insertCredit(
   }
   const text = `insert into "${schema}".credits values ($1, $2)`;
   await (driver as PostgresClient).query({ text, values: [orderId, amountMinor] });
-}
-
-/** What people write who share the transaction and forget the claim. */
-function passThroughTransact(store: EffectStore): Transact<unknown> {
-  const run = <Result>(
-    tool: RegisteredTransactTool<Result, unknown>,
-    args: unknown,
-    { tenant }: { readonly tenant: string },
-  ): Promise<Outcome<Result>> =>
-    store.transaction(async (tx) => {
-      const key = `none:${Math.random()}`;
-      const emit = async (event: { type: string; subject?: string | undefined }): Promise<void> => {
-        const { type, subject = null } = event;
-        const more = { event: JSON.stringify({ type }), retentionMs: 1000 };
-        await tx.outbox.emit({ tenant, id: `${key}:${type}`, type, subject, ...more });
-      };
-      const value = await tool.execute(args as never, { tenant, key, tx, emit });
-      return { value, replayed: false } as never;
-    });
-  return Object.assign(run, { retentionMs: days(45) });
 }
 
 async function toldBy(running: Promise<{ readonly replayed: boolean }>): Promise<string> {

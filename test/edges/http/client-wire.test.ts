@@ -145,6 +145,15 @@ it("a large body of which the server reads the first bytes is not called unsent"
   expect([server.arrived.length, server.connections.count, call.unsent]).toEqual([0, 1, []]);
 });
 
+it("a fetch that was closed writes nothing, and says so", async () => {
+  const server = await serve(created);
+  const send = createSend();
+  await send.close();
+  const call = callOf();
+  expect(await toldBy(send(server.url, {}, call))).toBe("not sent");
+  expect([server.arrived.length, call.unsent.length]).toEqual([0, 1]);
+});
+
 it.each([
   ["expect: 100-continue", { expect: "100-continue" }],
   ["a length that isn't the body's", { "content-length": "3" }],

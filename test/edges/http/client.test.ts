@@ -98,6 +98,10 @@ it.each([
   ],
   ["no HTTP at all", async () => "ftp://example.com/"],
   ["no URL at all", async () => "nowhere"],
+  [
+    "credentials in the URL",
+    async () => (await serve(created)).url.replace("http://", "http://user:secret@"),
+  ],
 ])("%s: nothing was written, and that is told as a fact", async (_name, urlOf) => {
   const call = callOf();
   await expect(createSend()(await urlOf(), { json: {} }, call)).rejects.toBeInstanceOf(NotSent);
@@ -109,6 +113,9 @@ it.each([
   ["a stream", { body: new ReadableStream() as never }],
   ["a field that HTTP can't carry", { headers: { "x-a": "a\nb" } }],
   ["JSON that isn't any", { json: 1n }],
+  ["an amount that is no number", { json: { amount: Number.NaN } }],
+  ["a function for JSON", { json: () => 1 }],
+  ["two bodies", { json: {}, body: "{}" }],
 ])("a request with %s is refused before anything is written", async (_name, request) => {
   const server = await serve(created);
   const call = callOf();

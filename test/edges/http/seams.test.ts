@@ -19,6 +19,7 @@ import {
   days,
 } from "../../../src/index.ts";
 import { meeting } from "../../support/meeting.ts";
+import { passThroughTransact } from "../../support/pass-through.ts";
 import { unavailable } from "../../support/store-faults.ts";
 import { type StoreSuite, describeStores } from "../../support/stores.ts";
 import { serveRoute } from "./servers.ts";
@@ -52,7 +53,11 @@ type End = (
 ) => Response | Promise<Response>;
 
 /** A service whose handler writes a refund in the transaction of its route, and ends as told. */
-async function transactWorld(suite: StoreSuite, end: End) {
+async function transactWorld(
+  suite: StoreSuite,
+  end: End,
+  create: typeof passThroughTransact = (store) => createTransact({ store }),
+) {
   const world = await createHttpWorld(suite, createGuard);
   const table = world.opened.kind === "sqlite" ? "refunds" : ":schema.refunds";
   await world.opened.sql(`create table ${table} (id text not null)`);
@@ -60,7 +65,7 @@ async function transactWorld(suite: StoreSuite, end: End) {
     await insertRefund(world, call.operation);
     return end(world, call.operation, call);
   };
-  const transact = createTransact({ store: world.opened.store });
+  const transact = create(world.opened.store);
   const route = world.route({ name: "inside", transact }, handler);
   const refunds = async (): Promise<number> =>
     (await world.opened.sql(`select id from ${table}`)).length;
@@ -84,20 +89,30 @@ describeStores("a route with `transact`", (suite) => {
     expect(await refunds()).toBe(2);
   });
 
-  it("leaves nothing of a handler that throws, refuses or answers 5xx, and runs again under the key", async () => {
+  it("doubles its effect where the transaction has no claim, so that these tests can fail", async () => {
+    const end = (): Response => new Response("made", { status: 201 });
+    const { world, route, refunds } = await transactWorld(suite, end, passThroughTransact);
+    for (let round = 1; round <= 3; round += 1) await world.send({ route, key: "k" });
+    expect(await refunds()).toBe(3);
+  });
+
+  it("leaves nothing of a handler that throws, or answers with what settles nothing, and runs again under the key", async () => {
     const ends: (() => Response)[] = [
       () => {
         throw new Error("a bug");
       },
       () => new Response("later", { status: 503 }),
+      () => new Response("later", { status: 429 }),
     ];
     const { world, route, refunds } = await transactWorld(
       suite,
       () => ends.shift()?.() ?? new Response(null, { status: 204 }),
     );
     await expect(world.send({ route })).rejects.toThrow("a bug");
-    const later = await world.send({ route });
-    expect([later.status, await later.text()]).toEqual([503, "later"]);
+    for (const status of [503, 429]) {
+      const later = await world.send({ route });
+      expect([later.status, await later.text()]).toEqual([status, "later"]);
+    }
     expect([await refunds(), (await world.rows()).length]).toEqual([0, 0]);
     expect((await world.send({ route })).status).toBe(204);
     expect((await world.send({ route })).headers.get("idempotent-replayed")).toBe("true");

@@ -5,6 +5,7 @@
  * @module
  */
 import { NeverTwiceError } from "../../../base/errors.ts";
+import { toPlainJson } from "../../../base/plain-json.ts";
 import { pause, systemRuntime } from "../../../base/runtime.ts";
 import type { ExecuteCall } from "../../../guard/tool.ts";
 import { type KeyForm, keyHeader, writeKey } from "../key-header.ts";
@@ -51,7 +52,7 @@ export interface IdempotentRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it stands. Streams can't be sent: they can't be sent again. */
   readonly body?: string | Uint8Array;
-  /** Sent as JSON, in place of `body`. */
+  /** Sent as JSON, in place of `body`. What JSON can't carry is refused, as for arguments (R4). */
   readonly json?: unknown;
 }
 
@@ -176,22 +177,27 @@ function wireRequest(
 
 function httpUrl(url: string | URL): URL {
   const parsed = new URL(url);
-  if (parsed.protocol === "https:" || parsed.protocol === "http:") return parsed;
-  throw new NeverTwiceError(
-    "CONFIGURATION_INVALID",
-    `${parsed.protocol} is not HTTP. Nothing was sent.`,
-  );
+  const { protocol, username, password } = parsed;
+  if (protocol !== "https:" && protocol !== "http:") throw unfit(`${protocol} is not HTTP`);
+  // They would be left out without a word, and the request would be somebody else's.
+  if (username !== "" || password !== "")
+    throw unfit("Credentials belong into the `authorization` header, not into the URL");
+  return parsed;
+}
+
+function unfit(reason: string): NeverTwiceError {
+  return new NeverTwiceError("CONFIGURATION_INVALID", `${reason}. Nothing was sent.`);
 }
 
 function bodyOf(request: IdempotentRequest): Uint8Array | null {
   const { body, json } = request;
-  const text = json === undefined ? body : JSON.stringify(json);
+  if (json !== undefined && body !== undefined)
+    throw unfit("A request has either `json` or `body`");
+  // Else a NaN would arrive as null, and a function as no body at all.
+  const text = json === undefined ? body : JSON.stringify(toPlainJson(json));
   if (text === undefined) return null;
   if (typeof text === "string" || text instanceof Uint8Array) return Buffer.from(text);
-  throw new NeverTwiceError(
-    "CONFIGURATION_INVALID",
-    "A body must be text or bytes, so that it can be sent again as it was. Nothing was sent.",
-  );
+  throw unfit("A body must be text or bytes, so that it can be sent again as it was");
 }
 
 function wireHeaders(request: IdempotentRequest, keyField: string): Record<string, string> {
@@ -202,9 +208,8 @@ function wireHeaders(request: IdempotentRequest, keyField: string): Record<strin
   };
   for (const [name, value] of Object.entries(request.headers ?? {})) {
     if (name.toLowerCase() === keyField.toLowerCase()) {
-      throw new NeverTwiceError(
-        "CONFIGURATION_INVALID",
-        `The request sets ${name} itself, but the key is the operation's. Leave the field out. Nothing was sent.`,
+      throw unfit(
+        `The request sets ${name} itself, but the key is the operation's. Leave the field out`,
       );
     }
     headers[name.toLowerCase()] = value;
