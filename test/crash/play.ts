@@ -4,6 +4,7 @@ import type { OperationRecord } from "../../src/index.ts";
 import { findChainFault } from "../../src/ledger/journal.ts";
 import { findRecordFault } from "../../src/ledger/record.ts";
 import { type FakeProvider, startFakeProvider } from "../../src/testing/fake-provider/index.ts";
+import { ageOperations } from "../support/ageing.ts";
 import type { OpenStore, StoreSuite } from "../support/stores.ts";
 import { placeOf } from "../support/worker-place.ts";
 import {
@@ -108,9 +109,7 @@ function noteUnreached(games: readonly Game[], fates: readonly Fate[]): void {
 
 /** Everything that is stored gets older, by the database's own clock, and so does the provider. */
 async function age({ opened, provider }: Scene): Promise<void> {
-  const columns = ["lease_until", "due_at", "quiet_until", "first_armed_at", "last_armed_at"];
-  const older = columns.map((column) => `${column}_ms = ${column}_ms - ${longMs}`);
-  await opened.sql(`update :schema.operations set ${older.join(", ")}`);
+  await ageOperations(opened, longMs);
   provider.advance(longMs);
 }
 
