@@ -22,6 +22,7 @@ import {
   createHttpWorld,
   edgeOptions,
   firstKey,
+  gate,
   httpScenario,
   problemOf,
   refundBody,
@@ -110,6 +111,45 @@ for (const adapter of adapters) {
     expect(errors).toEqual([]);
     world.assertEffects(1);
   });
+
+  httpScenario(
+    `${adapter}: a request whose body breaks off runs nothing, and the whole one runs once`,
+    async (world) => {
+      const seen: string[] = [];
+      const route = world.route({ name: "served" }, async (request) => {
+        seen.push(await request.text());
+        await world.refund({ lines: seen.length });
+        return new Response(null, { status: 201 });
+      });
+      const [begun, ended] = [gate(), gate()];
+      const handle: typeof route.handle = async (request, context) => {
+        begun.open();
+        try {
+          return await route.handle(request, context);
+        } finally {
+          ended.open();
+        }
+      };
+      const { url } = await serveRoute(adapter, { ...route, handle });
+      const csv = { ...headers, "content-type": "text/csv" };
+      const half = httpRequest(`${url}/refunds`, {
+        method: "POST",
+        headers: { ...csv, "content-length": "20" },
+      });
+      half.on("error", () => {}).write("8812;480\n");
+      await begun.wait;
+      half.destroy();
+      await ended.wait;
+      expect([seen, await world.rows()]).toEqual([[], []]);
+      const body = "8812;480\n8813;480\n";
+      for (let round = 1; round <= 2; round += 1) {
+        const answer = await fetch(`${url}/refunds`, { method: "POST", headers: csv, body });
+        expect(answer.status).toBe(201);
+      }
+      expect(seen).toEqual([body]);
+      world.assertEffects(1);
+    },
+  );
 
   httpScenario(
     `${adapter}: 204, an empty answer and a large stream come as they are`,
