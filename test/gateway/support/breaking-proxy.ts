@@ -1,13 +1,16 @@
 /**
  * An HTTP proxy that breaks the answers of tool calls after the effect: the request has been served
- * in full when its answer gets lost.
+ * in full when its answer gets lost. Or, to compare, before it.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** What a client sees instead of the answer: a reset connection, or a gateway's 503. */
-export type Breakage = "reset" | "503";
+/**
+ * What a client sees instead of the answer: a reset connection, a gateway's 503, or that its session is
+ * not there (any more); `404 before` is told of a request that went no further.
+ */
+export type Breakage = "reset" | "503" | "404" | "404 before";
 
 export interface BreakingProxy {
   readonly url: URL;
@@ -16,10 +19,19 @@ export interface BreakingProxy {
 }
 
 /** Starts a proxy that breaks the first `times` answers of tool calls. */
-export async function startBreakingProxy(
+export function startBreakingProxy(
   target: string,
   breakage: Breakage,
   times: number,
+): Promise<BreakingProxy> {
+  return startProxy(target, (broken) => (broken < times ? breakage : undefined));
+}
+
+/** Starts a proxy that asks for each tool call what becomes of it; every answer tells the session. */
+export async function startProxy(
+  target: string,
+  breakageOf: (broken: number) => Breakage | undefined,
+  session?: string,
 ): Promise<BreakingProxy> {
   let broken = 0;
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -28,18 +40,20 @@ export async function startBreakingProxy(
     const body = Buffer.concat(chunks);
     // Nothing of ours comes by a stream that the server opens; clients do without.
     if (request.method === "GET") return void response.writeHead(405).end();
+    const how = body.includes('"tools/call"') ? breakageOf(broken) : undefined;
+    if (how !== undefined) broken += 1;
+    if (how === "404 before") return void response.writeHead(404).end("Session not found");
     const answer = await fetch(target, {
       method: request.method ?? "POST",
       headers: headersOf(request),
       ...(body.length === 0 ? {} : { body }),
     });
     const answered = Buffer.from(await answer.arrayBuffer());
-    if (body.includes('"tools/call"') && broken < times) {
-      broken += 1;
-      if (breakage === "reset") return void request.socket.destroy();
-      return void response.writeHead(503).end("Service Unavailable");
-    }
+    if (how === "reset") return void request.socket.destroy();
+    if (how === "404") return void response.writeHead(404).end("Session not found");
+    if (how === "503") return void response.writeHead(503).end("Service Unavailable");
     const headers = [...answer.headers].filter(([name]) => !ownHeaders.has(name));
+    if (session !== undefined) headers.push(["mcp-session-id", session]);
     response.writeHead(answer.status, Object.fromEntries(headers)).end(answered);
   };
   const server = createServer((request, response) => {

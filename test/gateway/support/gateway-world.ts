@@ -77,6 +77,8 @@ export interface GatewayScenarioOptions {
   /** Lines of the configuration beside it. */
   readonly config?: string;
   readonly agent?: AgentOptions;
+  /** Where the refund server is, by HTTP; its ledger is in the folder. Default: a process of the gateway's. */
+  readonly serverUrl?: (folder: string) => Promise<string>;
 }
 
 export const refundPolicy = `
@@ -133,8 +135,9 @@ export async function createGatewayWorld(
   const pins = await refundPins();
   const folder = mkdtempSync(join(tmpdir(), "nevertwice-gateway-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const server = upstreamText(folder, await options.serverUrl?.(folder));
   const start = async (): Promise<{ gateway: Gateway; service: HttpService }> => {
-    const config = readConfig(join(folder, "nevertwice.yaml"), configText(folder, options), {
+    const config = readConfig(join(folder, "nevertwice.yaml"), configText(server, options), {
       TOKEN_ACME: "acme-token-0123456789",
       TOKEN_BIRCH: "birch-token-0123456789",
     });
@@ -197,16 +200,19 @@ export async function createGatewayWorld(
   };
 }
 
-function configText(folder: string, options: GatewayScenarioOptions): string {
+function upstreamText(folder: string, url: string | undefined): string {
+  return url === undefined
+    ? `{ command: "${process.execPath}", args: ["${refundServer()}"], env: { LEDGER_FOLDER: "${folder}" } }`
+    : `{ url: "${url}" }`;
+}
+
+function configText(server: string, options: GatewayScenarioOptions): string {
   const { policy, config = "", intent = "refund:{args.order_id}" } = options;
   return `
 ${config.includes("context:") ? "" : "context: { tenant: { value: acme } }"}
 ${config}
 upstreams:
-  shop:
-    command: ${process.execPath}
-    args: [${refundServer()}]
-    env: { LEDGER_FOLDER: ${folder} }
+  shop: ${server}
 tools:
   shop/issue_refund:
     kind: non-idempotent
