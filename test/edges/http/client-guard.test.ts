@@ -2,7 +2,7 @@
  * A tool that sends with the fetch, under the guard: what the guard makes of each way in which a send
  * can end, judged by the provider's ledger (cases 53, 54, 58 and 114). And the whole way: agent, guard, fetch, route, guard.
  */
-import { Agent } from "undici";
+import { Agent, buildConnector } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import {
@@ -12,6 +12,7 @@ import {
   textOf,
 } from "../../../src/edges/http/index.ts";
 import { type Tool, createGuard, defineTool, hours } from "../../../src/index.ts";
+import { movableRuntime } from "../../support/store-faults.ts";
 import { describeStores } from "../../support/stores.ts";
 import { type World, scenario } from "../../support/world.ts";
 import { type Fate, serveRoute, startWire } from "./servers.ts";
@@ -47,7 +48,7 @@ scenario(
   },
 );
 
-for (const status of [408, 409, 425, 500, 502, 503, 504]) {
+for (const status of [408, 409, 410, 422, 425, 500, 502, 503, 504]) {
   scenario(
     `a ${status} after the effect is unknown to every caller, until the look-up finds the effect`,
     {},
@@ -94,6 +95,53 @@ scenario(
     for (let call = 1; call <= 3; call += 1) told.push((await world.run({ tool })).told);
     expect(told).toEqual(["NOT_SENT", "EXECUTED", "REPLAYED"]);
     expect(world.provider.arrivals()).toHaveLength(2);
+    world.assertEffects(1);
+  },
+);
+
+/** An agent whose first connection takes its time, which is over at once. */
+function slowToConnect(takeTime: () => void): typeof Agent {
+  const make = function ({ connect, ...options }: Agent.Options) {
+    const connector = buildConnector(connect as buildConnector.BuildOptions);
+    let isFirst = true;
+    const slow: buildConnector.connector = (target, told) =>
+      connector(target, (...outcome) => {
+        if (isFirst) takeTime();
+        isFirst = false;
+        told(...outcome);
+      });
+    return new Agent({ ...options, connect: slow });
+  };
+  return make as unknown as typeof Agent;
+}
+
+scenario(
+  "a connection that takes longer than the send deadline gets no byte, and a new arming uses it",
+  { lookUp: false },
+  async (world) => {
+    const runtime = movableRuntime();
+    const send = createIdempotentFetch({ Agent: slowToConnect(() => runtime.move(2001)) });
+    onTestFinished(() => send.close());
+    const tool = world.tool({
+      contract,
+      execute: (args: object, call: Parameters<Tool["execute"]>[1]) =>
+        send(`${world.provider.url}/effects/refund`, { json: args }, call),
+    });
+    const guard = await world.another({ runtime });
+    expect((await world.run({ tool, guard })).told).toBe("EXECUTED");
+    const row = await world.row();
+    expect(row).toMatchObject({ status: "DONE", attempts: 1 });
+    const { tenant, key } = row;
+    const lines = await world.opened.store.readJournal({ tenant, key, after: null, limit: 100 });
+    expect(lines.map(({ event }) => event)).toEqual([
+      "operation.claimed",
+      "operation.armed",
+      "operation.released",
+      "operation.armed",
+      "operation.completed",
+    ]);
+    expect((await world.run({ tool, guard })).told).toBe("REPLAYED");
+    expect(world.provider.arrivals()).toHaveLength(1);
     world.assertEffects(1);
   },
 );
