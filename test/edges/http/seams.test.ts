@@ -50,6 +50,7 @@ type End = (
   world: HttpWorld,
   operation: HandlerOperation | null,
   call: HandlerCall<unknown>,
+  text: string,
 ) => Response | Promise<Response>;
 
 /** A service whose handler writes a refund in the transaction of its route, and ends as told. */
@@ -61,9 +62,10 @@ async function transactWorld(
   const world = await createHttpWorld(suite, createGuard);
   const table = world.opened.kind === "sqlite" ? "refunds" : ":schema.refunds";
   await world.opened.sql(`create table ${table} (id text not null)`);
-  const handler: Handler<unknown> = async (_request, call) => {
+  const handler: Handler<unknown> = async (request, call) => {
+    const text = await request.text();
     await insertRefund(world, call.operation);
-    return end(world, call.operation, call);
+    return end(world, call.operation, call, text);
   };
   const transact = create(world.opened.store);
   const route = world.route({ name: "inside", transact }, handler);
@@ -207,7 +209,7 @@ describeStores("a route with `transact`", (suite) => {
 async function deadlockWorld(suite: StoreSuite) {
   const meet = meeting(2);
   const runs = new Map<string, number>();
-  return transactWorld(suite, async (world, operation) => {
+  return transactWorld(suite, async (world, operation, _call, text) => {
     const key = operation?.idempotencyKey ?? "";
     const run = (runs.get(key) ?? 0) + 1;
     runs.set(key, run);
@@ -218,7 +220,7 @@ async function deadlockWorld(suite: StoreSuite) {
       );
       if (index === 0 && run === 1) await meet();
     }
-    return new Response(`run ${run}`, { status: 201 });
+    return new Response(`run ${run} ${text}`, { status: 201 });
   });
 }
 
@@ -271,12 +273,13 @@ describeStores("a route with `transact`, beside the guard", (suite) => {
       fetch(`${url}/refunds`, {
         method: "POST",
         headers: { "idempotency-key": key, "x-tenant": "acme", "x-principal": "user-1" },
+        body: "refund",
       });
     const first = await Promise.all(["one", "two"].map(post));
     const texts = await Promise.all(first.map((answer) => answer.text()));
     expect(first.map(({ status }) => status)).toEqual([201, 201]);
-    // One of them was ended by the database, and told what its second run said.
-    expect(texts.toSorted()).toEqual(["run 1", "run 2"]);
+    // One of them was ended by the database; its second run had the body again, and is what was told.
+    expect(texts.toSorted()).toEqual(["run 1 refund", "run 2 refund"]);
     expect([world.runs.count, await refunds()]).toEqual([3, 2]);
     const again = await Promise.all(["one", "two"].map(post));
     expect(await Promise.all(again.map((answer) => answer.text()))).toEqual(texts);
