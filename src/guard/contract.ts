@@ -79,8 +79,10 @@ export interface LookUpContract<Args, Result> {
  * What an error of `execute` proves: `definitive`, the provider refused this operation and it will
  * never take effect; `refused`, the same of this one request, of which the provider keeps nothing
  * under the key (a parameter that doesn't validate), so that an earlier attempt may still land;
- * `not-executed`, the provider turned this one request away before running it (a rate limiter in
- * front), and another may do better; `unknown`, everything else, the default.
+ * `not-executed`, the provider says that it did not run this one request, for a reason that may pass
+ * while the request stays as it is (a rate limit, a quota, missing capacity, a balance, a permission,
+ * credentials), so that the same call may do better; `unknown`, everything else, the default. What the
+ * provider keeps under the key is never `not-executed`: a repeat would get it again.
  */
 export type ErrorClass = "definitive" | "refused" | "not-executed" | "unknown";
 

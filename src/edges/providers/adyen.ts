@@ -149,8 +149,9 @@ function modificationsOnce(
 }
 
 /**
- * By status and error type (https://docs.adyen.com/development-resources/response-handling and
- * https://docs.adyen.com/development-resources/error-codes).
+ * By status (https://docs.adyen.com/development-resources/response-handling: a 422 is a request that "is
+ * well-formed, but semantically incorrect") and error type
+ * (https://docs.adyen.com/development-resources/error-codes).
  */
 const errorClasses: Readonly<Record<string, ErrorClass>> = {
   "400 validation": "refused",

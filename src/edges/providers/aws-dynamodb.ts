@@ -139,8 +139,9 @@ const codes = {
   notExecuted: new Set(["ProvisionedThroughputExceededException", "RequestLimitExceeded"]),
 };
 
-/** Reasons that another try may get over. */
+/** Reasons that another try may get over; the collection's size is one once items are deleted. */
 const passing: ReadonlySet<string> = new Set([
+  "ItemCollectionSizeLimitExceeded",
   "None",
   "ProvisionedThroughputExceeded",
   "ThrottlingError",

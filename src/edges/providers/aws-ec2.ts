@@ -19,7 +19,13 @@ import {
 import type { ErrorClass, FoundEffect, LookUpAnswer } from "../../guard/contract.ts";
 import { ec2 } from "./contracts/aws.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
-import { checkAwsCredentials, oneSend, sendSlot } from "./shared/aws-tool.ts";
+import {
+  awsCodeOf,
+  checkAwsCredentials,
+  classifyAws,
+  oneSend,
+  sendSlot,
+} from "./shared/aws-tool.ts";
 import { contractParts, lookUpFacts } from "./shared/contract-parts.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
@@ -136,35 +142,36 @@ function effectOf(asked: Ec2LaunchRequest, reservation: Reservation): FoundEffec
   };
 }
 
-/** Turned away before anything ran: another try, or other credentials, may do better. */
-const turnedAway = new Set([
+/**
+ * EC2's own codes for credentials, accounts and rates, beside those of all services
+ * (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html). `SignatureDoesNotMatch` and
+ * `Throttling` are on no page: the SDK lists them as what a wrong clock and a rate limit are answered with
+ * (https://github.com/smithy-lang/smithy-typescript, `service-error-classification/constants.ts`).
+ */
+const turnedAway: ReadonlySet<string> = new Set([
   "AuthFailure",
   "Blocked",
-  "ExpiredToken",
-  "IncompleteSignature",
-  "InvalidClientTokenId",
-  "MissingAuthenticationToken",
-  "OptInRequired",
   "PendingVerification",
-  "RequestExpired",
   "RequestLimitExceeded",
   "SignatureDoesNotMatch",
   "Throttling",
   "UnauthorizedOperation",
 ]);
 
+/** A quota that can be raised, or room that there isn't now; by the names of the same page. */
+const noRoom = /LimitExceeded$|^MaxSpotInstanceCountExceeded$|^Insufficient/;
+
+/** A parameter that can't be, by the names of the same page. */
+const refusal = /^(Invalid|Missing|Malformed|Unsupported)/;
+
 /**
- * By EC2's own codes, which a proxy doesn't know
- * (https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html).
+ * By EC2's own codes, which a proxy doesn't know. `IdempotentParameterMismatch` is none of them: under that
+ * token something may have landed.
  */
 function classify(error: unknown): ErrorClass {
-  const { name, $metadata } = (error ?? {}) as {
-    name?: unknown;
-    $metadata?: { httpStatusCode?: number };
-  };
-  if (typeof name !== "string") return "unknown";
-  if (turnedAway.has(name)) return "not-executed";
-  // `IdempotentParameterMismatch` is none of them: under that token something may have landed.
-  const isRefusal = /^(Invalid|Missing|Malformed|Unsupported)|LimitExceeded$/.test(name);
-  return isRefusal && $metadata?.httpStatusCode === 400 ? "refused" : "unknown";
+  const code = awsCodeOf(error);
+  return classifyAws(error, {
+    notExecuted: new Set(turnedAway.has(code) || noRoom.test(code) ? [code] : []),
+    refused: new Set(refusal.test(code) ? [code] : []),
+  });
 }

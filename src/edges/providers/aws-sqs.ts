@@ -73,8 +73,8 @@ export async function sqsSendMessage<Args>(
 }
 
 /**
- * By SQS's own codes (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
- * and CommonErrors.html beside it). A queue that isn't found may be one that the credentials don't reach
+ * By SQS's own codes (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html;
+ * those for parameters are in CommonErrors.html beside it). The queue's KMS key may be opened again. A queue that isn't found may be one that the credentials don't reach
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/troubleshooting-api-errors.html).
  */
 const codes = {
@@ -86,6 +86,11 @@ const codes = {
   ]),
   notExecuted: new Set([
     "AWS.SimpleQueueService.NonExistentQueue",
+    "KmsAccessDenied",
+    "KmsDisabled",
+    "KmsInvalidState",
+    "KmsOptInRequired",
+    "KmsThrottled",
     "QueueDoesNotExist",
     "RequestThrottled",
   ]),

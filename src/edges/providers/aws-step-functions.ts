@@ -141,5 +141,10 @@ const codes = {
     "StateMachineDoesNotExist",
     "ValidationException",
   ]),
-  notExecuted: new Set(["ExecutionLimitExceeded"]),
+  notExecuted: new Set([
+    "ExecutionLimitExceeded",
+    "KmsAccessDeniedException",
+    "KmsInvalidStateException",
+    "KmsThrottlingException",
+  ]),
 };

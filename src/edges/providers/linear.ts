@@ -12,6 +12,7 @@ import type { ErrorClass, LookUpAnswer } from "../../guard/contract.ts";
 import { linear as contract } from "./contracts/saas.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
+import { whyNotRun } from "./shared/graphql-errors.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
 /** The parameters of an issue; the id is the adapter's. */
@@ -128,17 +129,13 @@ function issueOf({ id, identifier, url }: LinearIssue): LinearIssue {
 const errorClasses = new Map<unknown, ErrorClass>([
   ["invalid input", "refused"],
   ["authentication error", "not-executed"],
+  ["feature not accessible", "not-executed"],
   ["forbidden", "not-executed"],
   ["ratelimited", "not-executed"],
   ["usage limit exceeded", "not-executed"],
 ]);
 
 function classify(error: unknown): ErrorClass {
-  const { response } = (error ?? {}) as {
-    response?: { errors?: readonly { extensions?: { type?: unknown } }[]; data?: unknown };
-  };
-  const errors = response?.errors;
-  if (!Array.isArray(errors) || errors.length !== 1) return "unknown";
-  const [first] = errors as readonly { extensions?: { type?: unknown } }[];
-  return errorClasses.get(first?.extensions?.type) ?? "unknown";
+  const { response } = (error ?? {}) as { response?: { errors?: unknown } };
+  return errorClasses.get(whyNotRun(response?.errors)?.["type"]) ?? "unknown";
 }

@@ -167,6 +167,7 @@ async function* pagesOf(url: string, how: RequestInit): AsyncGenerator<readonly 
   }
 }
 
+/** One of queued, pending, processing, refunded, failed and canceled (https://docs.mollie.com/docs/refunds). */
 function statusOf({ status }: Shown): FoundEffect<MollieRefund>["status"] {
   if (status === "refunded") return "succeeded";
   return status === "failed" || status === "canceled" ? "failed" : "pending";

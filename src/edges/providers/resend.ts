@@ -99,8 +99,8 @@ const errorClasses = new Map<unknown, ErrorClass>([
 function classify(error: unknown): ErrorClass {
   if (!(error instanceof ResendError)) return "unknown";
   const proved = errorClasses.get(error.code) ?? "unknown";
-  // With these statuses a `validation_error` is about the API key or the sender's domain.
-  return proved === "refused" && [401, 403].includes(Number(error.status))
-    ? "not-executed"
-    : proved;
+  // A `validation_error` may also be about the API key or the sender's domain: by its status, or its message.
+  const isAboutAccess =
+    [401, 403].includes(Number(error.status)) || error.message.startsWith("API key is invalid");
+  return proved === "refused" && isAboutAccess ? "not-executed" : proved;
 }

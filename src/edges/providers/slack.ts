@@ -152,30 +152,46 @@ async function* pagesOf(
 }
 
 /**
- * By Slack's own codes (https://docs.slack.dev/reference/methods/chat.postMessage). All others prove nothing,
- * `internal_error` and `fatal_error` above all: with them a part may have been done.
+ * By Slack's own codes (https://docs.slack.dev/reference/methods/chat.postMessage, as data in
+ * https://github.com/slack-ruby/slack-api-ref; those of blocks are in
+ * https://github.com/slackapi/python-slack-sdk/issues/1257 and https://github.com/slackapi/bolt-js/issues/2509).
+ * All others prove nothing, `internal_error` and `fatal_error` above all: with them a part may have been done.
+ * A channel that isn't found may be one that the app isn't in.
  */
-const errorClasses = new Map<unknown, ErrorClass>([
-  ["channel_not_found", "refused"],
-  ["invalid_arguments", "refused"],
-  ["invalid_blocks", "refused"],
-  ["is_archived", "refused"],
-  ["msg_too_long", "refused"],
-  ["no_text", "refused"],
-  ["not_in_channel", "refused"],
-  ["account_inactive", "not-executed"],
-  ["invalid_auth", "not-executed"],
-  ["missing_scope", "not-executed"],
-  ["not_authed", "not-executed"],
-  ["rate_limited", "not-executed"],
-  ["ratelimited", "not-executed"],
-  ["token_expired", "not-executed"],
-  ["token_revoked", "not-executed"],
-]);
+const codes = {
+  refused: new Set<unknown>([
+    "as_user_not_supported",
+    "invalid_arguments",
+    "invalid_blocks",
+    "msg_blocks_too_long",
+    "msg_too_long",
+    "no_text",
+    "restricted_action_non_threadable_channel",
+    "restricted_action_thread_only_channel",
+    "too_many_attachments",
+  ]),
+  notExecuted: new Set<unknown>([
+    "account_inactive",
+    "channel_not_found",
+    "ekm_access_denied",
+    "invalid_auth",
+    "is_archived",
+    "missing_scope",
+    "no_permission",
+    "not_authed",
+    "not_in_channel",
+    "rate_limited",
+    "ratelimited",
+    "restricted_action",
+    "restricted_action_read_only_channel",
+    "token_revoked",
+  ]),
+};
 
 function classify(error: unknown): ErrorClass {
   if (error instanceof SlackRateLimited) return "not-executed";
   const { code, data } = (error ?? {}) as { code?: unknown; data?: { error?: unknown } };
   if (code !== "slack_webapi_platform_error") return "unknown";
-  return errorClasses.get(data?.error) ?? "unknown";
+  if (codes.notExecuted.has(data?.error)) return "not-executed";
+  return codes.refused.has(data?.error) ? "refused" : "unknown";
 }

@@ -26,6 +26,7 @@ const common = {
   start: startAdyen,
   tagOf: ({ body }) => (JSON.parse(body) as { reference: string }).reference,
   classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 422: "refused" },
+  passing: { credentials: [[401]], permission: [[403]] },
   keepsError: () => false,
   blind: true,
   foreign: same,

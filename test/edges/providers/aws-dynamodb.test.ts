@@ -35,6 +35,12 @@ describeAdapter({
     return items.at(-1)?.Put.Item.pk?.S;
   },
   classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 429: "not-executed" },
+  passing: {
+    credentials: [[401], [400, "IncompleteSignature"]],
+    permission: [[403]],
+    rate: [[429], [400, "ProvisionedThroughputExceededException"]],
+    quota: [[400, "RequestLimitExceeded"]],
+  },
   keepsError: () => false,
   foreign: (resource) => ({ ...resource, pk: { S: "somebody-else's" } }),
   differing: (resource) => ({ ...resource, nevertwice_request: { S: "another" } }),
@@ -66,6 +72,7 @@ it("a send after the token is forgotten writes nothing, and proves nothing", asy
 it.each([
   [["ConditionalCheckFailed", "None"], "refused"],
   [["TransactionConflict", "None"], "not-executed"],
+  [["ItemCollectionSizeLimitExceeded", "None"], "not-executed"],
   [["None", "ConditionalCheckFailed"], "unknown"],
   [[], "unknown"],
 ])("a transaction that was cancelled for %j proves: %s", async (codes, proves) => {

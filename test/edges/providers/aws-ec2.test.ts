@@ -36,6 +36,20 @@ describeAdapter({
     429: "not-executed",
     503: "not-executed",
   },
+  passing: {
+    credentials: [[401], [403, "SignatureDoesNotMatch"], [400, "RequestExpired"]],
+    permission: [[403], [401, "OptInRequired"], [400, "PendingVerification"]],
+    rate: [[429], [503]],
+    quota: [
+      [400, "InstanceLimitExceeded"],
+      [400, "VcpuLimitExceeded"],
+      [400, "MaxSpotInstanceCountExceeded"],
+    ],
+    capacity: [
+      [500, "InsufficientInstanceCapacity"],
+      [400, "InsufficientFreeAddressesInSubnet"],
+    ],
+  },
   keepsError: () => false,
   twin: (resource) => ({ ...resource, id: `${String(resource["id"])}-twin` }),
   foreign: (resource) => ({ ...resource, id: "r-foreign", token: "somebody-else's" }),

@@ -24,6 +24,11 @@ describeAdapter({
     }),
   tagOf: (send) => awsBodyOf(send)["startedBy"],
   classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 429: "not-executed" },
+  passing: {
+    credentials: [[401], [403, "ExpiredTokenException"]],
+    permission: [[403], [400, "BlockedException"]],
+    rate: [[429]],
+  },
   keepsError: () => false,
   twin: (resource) => ({ ...resource, taskArn: `${String(resource["taskArn"])}-twin` }),
   foreign: (resource) => ({ ...resource, taskArn: "arn/foreign", startedBy: "somebody-else" }),

@@ -36,6 +36,11 @@ describeAdapter({
     return nevertwice_key.StringValue;
   },
   classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 429: "not-executed" },
+  passing: {
+    credentials: [[401], [403, "InvalidClientTokenId"]],
+    permission: [[403], [400, "QueueDoesNotExist"], [400, "KmsAccessDenied"]],
+    rate: [[429], [403, "RequestThrottled"], [400, "KmsThrottled"]],
+  },
   keepsError: () => false,
   blind: true,
   foreign: same,

@@ -27,6 +27,12 @@ describeAdapter({
     }),
   tagOf: (send) => awsBodyOf(send)["name"],
   classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 429: "not-executed" },
+  passing: {
+    credentials: [[401], [400, "MissingAuthenticationToken"]],
+    permission: [[403], [400, "KmsAccessDeniedException"]],
+    rate: [[429], [400, "KmsThrottlingException"]],
+    quota: [[400, "ExecutionLimitExceeded"]],
+  },
   keepsError: () => false,
   foreign: (resource) => ({ ...resource, executionArn: "arn:foreign", name: "foreign" }),
   differing: (resource) => ({ ...resource, input: '{"order":"8813"}' }),

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { ErrorClass, JsonObject } from "../../../src/index.ts";
 import type { Fault } from "../../support/providers/counterpart.ts";
 import type { StoreKind } from "../../support/stores.ts";
-import { type AdapterSubject, type Scene, wireOf } from "./conformance-scene.ts";
+import { type AdapterSubject, type Scene, passingFaults, wireOf } from "./conformance-scene.ts";
 
 const statuses = [400, 401, 402, 403, 404, 408, 409, 422, 425, 429, 500, 502, 503, 504];
 /** One thing that goes wrong, and what it proves. */
@@ -97,6 +97,19 @@ export function describeErrors<Args extends JsonObject>(
         expect(new Set(counterpart.sends.map(wireOf)).size).toBe(1);
       }
     });
+
+    it.each(passingFaults(subject.passing))(
+      "$why is no refusal for good: the same call gets over it",
+      async ({ fault }) => {
+        const { counterpart, call, row } = scene();
+        counterpart.fault(fault);
+        expect(await call()).toBe("NOT_SENT");
+        expect((await row()).attempts).toBe(0);
+        expect(await call()).toBe("EXECUTED");
+        expect(counterpart.effects).toHaveLength(1);
+        expect(new Set(counterpart.sends.map(wireOf)).size).toBe(1);
+      },
+    );
 
     const { answersFailed } = subject;
     it.skipIf(answersFailed === undefined)(

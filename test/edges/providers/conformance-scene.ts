@@ -9,6 +9,27 @@ import type { Told } from "../../support/world.ts";
 
 export type Resource = Record<string, unknown>;
 
+/** Why a provider turns a request away that it may take later. */
+export type PassingReason =
+  "balance" | "capacity" | "credentials" | "permission" | "quota" | "rate";
+
+/** The provider's own answers for these reasons: a status, and a code where the status has another by itself. */
+export type Passing = Readonly<
+  Partial<Record<PassingReason, readonly (readonly [status: number, code?: string])[]>>
+>;
+
+/** Each answer by itself, as a fault. */
+export function passingFaults(
+  passing: Passing,
+): readonly { readonly why: string; readonly fault: Fault }[] {
+  return Object.entries(passing).flatMap(([reason, answers]) =>
+    answers.map(([refuse, code]) => ({
+      why: `${reason}: ${[refuse, code].filter(Boolean).join(" ")}`,
+      fault: { refuse, ...(code === undefined ? {} : { code }) },
+    })),
+  );
+}
+
 /** One adapter's tool and what its provider does. */
 export interface AdapterSubject<Args extends JsonObject> {
   readonly title: string;
@@ -21,6 +42,11 @@ export interface AdapterSubject<Args extends JsonObject> {
   tagOf(send: Send): unknown;
   /** What the provider's own errors prove. A status that isn't named is `unknown`. */
   readonly classes: Readonly<Record<number, ErrorClass>>;
+  /**
+   * The provider's own refusals for a reason that may pass while the request stays as it is, and that its key
+   * doesn't keep: the same call must get over each of them.
+   */
+  readonly passing: Passing;
   /** The provider keeps its own error with this status under the key, and replays it. */
   keepsError(status: number): boolean;
   /** The adapter owns the socket, so that a refused connection is a fact: nothing was sent. */

@@ -22,6 +22,7 @@ import {
   TestClock,
   describeStores,
 } from "../../support/stores.ts";
+import { type Passing, passingFaults } from "./conformance-scene.ts";
 
 export const ensureBounds = {
   timeoutMs: 20_000,
@@ -41,6 +42,8 @@ export interface EnsureSubject {
   tool(url: string, bounds: EnsureBounds): Promise<RegisteredEnsureTool>;
   /** What the provider's own errors prove. A status that isn't named is `unknown`. */
   readonly classes: Readonly<Record<number, ErrorClass>>;
+  /** The provider's own refusals for a reason that may pass while the request stays as it is. */
+  readonly passing: Passing;
 }
 
 interface SizeArgs {
@@ -111,7 +114,7 @@ interface Cell {
   readonly hasty?: true;
 }
 
-function cellsOf({ classes }: EnsureSubject): readonly Cell[] {
+function cellsOf({ classes, passing }: EnsureSubject): readonly Cell[] {
   const own = statuses.map((status): Cell => ({
     title: `${status} of its own`,
     fault: { refuse: status },
@@ -143,7 +146,13 @@ function cellsOf({ classes }: EnsureSubject): readonly Cell[] {
     // Some SDKs wait for the other half of an answer.
     ...("hang" in fault || "truncate" in fault ? { hasty: true } : {}),
   }));
-  return [...own, ...others];
+  const passed = passingFaults(passing).map(({ why, fault }): Cell => ({
+    title: why,
+    fault,
+    proves: "not-executed",
+    effect: false,
+  }));
+  return [...own, ...passed, ...others];
 }
 
 /** Registers the suite for one tool, on both stores. */

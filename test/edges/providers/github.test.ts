@@ -36,7 +36,7 @@ const classes: Readonly<Record<number, ErrorClass>> = {
   400: "refused",
   401: "not-executed",
   403: "not-executed",
-  404: "refused",
+  404: "not-executed",
   422: "refused",
   429: "not-executed",
 };
@@ -50,6 +50,7 @@ const common = {
   start: startGithub,
   tagOf: markedKey,
   classes,
+  passing: { credentials: [[401]], permission: [[403], [404]], rate: [[429], [422, "abuse"]] },
   keepsError: () => false,
   twin: (resource) => ({ ...resource, id: Number(resource["id"]) + 500 }),
   foreign: (resource) => ({ ...resource, id: 4711, body: "by a person", payload: {} }),
@@ -131,6 +132,17 @@ describe("a GitHub tool", () => {
     others(1900);
     expect(await find()).toMatchObject({ answer: "unsure" });
     await counterpart.close();
+  });
+
+  it("knows a limit in the clothes of a validation error", async () => {
+    const { contract } = await githubIssue(new Octokit({ auth: "ghp_1", log }), options);
+    const proves = (...errors: object[]): unknown =>
+      contract.classify?.({
+        status: 422,
+        response: { headers: { "x-github-request-id": "A:1" }, data: { errors } },
+      });
+    expect(proves({ message: "was submitted too quickly" })).toBe("not-executed");
+    expect(proves({ code: "already_exists" })).toBe("refused");
   });
 
   it("doesn't deploy by merging", async () => {

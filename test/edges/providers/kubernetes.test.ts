@@ -54,6 +54,8 @@ const subject: EnsureSubject = {
     422: "refused",
     429: "not-executed",
   },
+  // A quota that is used up is forbidden, too.
+  passing: { credentials: [[401]], permission: [[403]], quota: [[403]], rate: [[429]] },
 };
 
 describeEnsureAdapter(subject);

@@ -18,6 +18,12 @@ describeAdapter({
     }),
   tagOf: (send) => linearBodyOf(send).variables.input?.["id"],
   classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 429: "not-executed" },
+  passing: {
+    credentials: [[401]],
+    permission: [[403], [400, "feature not accessible"]],
+    rate: [[429]],
+    quota: [[400, "usage limit exceeded"]],
+  },
   keepsError: () => false,
   foreign: (resource) => ({ ...resource, id: "somebody-else's" }),
   differing: (resource) => ({ ...resource, title: "another" }),
@@ -30,4 +36,16 @@ it("what is no client makes no tool", async () => {
       code: "TOOL_INVALID",
     });
   }
+});
+
+it("an error below the mutation proves nothing, since it has run by then", async () => {
+  const { contract } = await linearIssue(new LinearClient({ apiKey: "lin_1" }), {
+    request: () => ({ teamId: "t" }),
+    timeoutMs: 1000,
+    flightMs: 1000,
+  });
+  const proves = (path: string[]): unknown =>
+    contract.classify?.({ response: { errors: [{ path, extensions: { type: "forbidden" } }] } });
+  expect(proves(["issueCreate"])).toBe("not-executed");
+  expect(proves(["issueCreate", "issue", "team"])).toBe("unknown");
 });

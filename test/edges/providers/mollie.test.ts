@@ -38,6 +38,7 @@ describeAdapter({
     422: "refused",
     429: "not-executed",
   },
+  passing: { credentials: [[401]], permission: [[403]], rate: [[429]] },
   keepsError: () => false,
   seesSocket: true,
   twin: (resource) => ({ ...resource, id: "re_twin" }),

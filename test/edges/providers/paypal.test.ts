@@ -82,6 +82,12 @@ describeAdapter({
     }),
   tagOf: ({ body }) => (JSON.parse(body) as { custom_id: string }).custom_id,
   classes,
+  passing: {
+    credentials: [[401]],
+    permission: [[403]],
+    rate: [[429]],
+    balance: [[422, "REFUND_FAILED_INSUFFICIENT_FUNDS"]],
+  },
   keepsError: () => false,
   twin: (resource) => ({ ...resource, id: "R-twin" }),
   foreign: (resource) => ({ ...resource, id: "R-foreign", custom_id: "by-hand" }),
@@ -110,6 +116,12 @@ describeAdapter({
       "sender_batch_id"
     ],
   classes,
+  passing: {
+    credentials: [[401]],
+    permission: [[403]],
+    rate: [[429]],
+    balance: [[422, "REFUND_FAILED_INSUFFICIENT_FUNDS"]],
+  },
   keepsError: () => false,
   blind: true,
   foreign: same,

@@ -32,6 +32,15 @@ describeAdapter({
     422: "refused",
     429: "not-executed",
   },
+  passing: {
+    credentials: [[401], [401, "validation_error"], [403, "invalid_api_key"]],
+    permission: [[403], [401, "restricted_api_key"], [403, "validation_error"]],
+    rate: [[429]],
+    quota: [
+      [429, "daily_quota_exceeded"],
+      [429, "monthly_quota_exceeded"],
+    ],
+  },
   keepsError: () => false,
   blind: true,
   foreign: same,

@@ -56,6 +56,16 @@ describeEnsureAdapter({
   ...subject,
   title: "Salesforce upserts",
   classes: { 400: "refused", 401: "not-executed", 403: "not-executed", 404: "refused" },
+  passing: {
+    credentials: [[401]],
+    permission: [
+      [400, "INSUFFICIENT_ACCESS_OR_READONLY"],
+      [400, "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY"],
+      [403, "API_CURRENTLY_DISABLED"],
+    ],
+    rate: [[403], [400, "UNABLE_TO_LOCK_ROW"]],
+    quota: [[400, "STORAGE_LIMIT_EXCEEDED"]],
+  },
 });
 
 describeStores("a record", (suite) => {

@@ -5,6 +5,7 @@
 import { type AdminApiClient, createAdminApiClient } from "@shopify/admin-api-client";
 import { describe, expect, it } from "vitest";
 import { shopifyRefund } from "../../../src/edges/providers/shopify.ts";
+import { ShopifyError } from "../../../src/edges/providers/shared/shopify-error.ts";
 import { shopifyBodyOf, startShopify } from "../../support/providers/shopify.ts";
 import { describeAdapter } from "./conformance.ts";
 
@@ -45,6 +46,7 @@ describeAdapter({
       String(shopifyBodyOf(send).variables.input?.["note"]),
     )?.[1],
   classes: { 403: "not-executed", 422: "refused", 429: "not-executed" },
+  passing: { permission: [[403], [200, "SHOP_INACTIVE"]], rate: [[429]] },
   keepsError: () => false,
   twin: (resource) => ({ ...resource, id: "gid://shopify/Refund/twin" }),
   foreign: (resource) => ({ ...resource, id: "gid://shopify/Refund/foreign", note: null }),
@@ -73,6 +75,18 @@ describe("a Shopify tool", () => {
         code: "TOOL_INVALID",
       });
     }
+  });
+
+  it("doesn't take an error below the mutation for one of the mutation", async () => {
+    const { contract } = await shopifyRefund(connectTo("http://127.0.0.1:9"), options);
+    const proves = (...paths: (string[] | undefined)[]): unknown => {
+      const extensions = { code: "ACCESS_DENIED" };
+      const graphQLErrors = paths.map((path) => ({ path, extensions }));
+      return contract.classify?.(new ShopifyError({ errors: { graphQLErrors } }));
+    };
+    expect([proves(undefined), proves(["refundCreate"])]).toEqual(["not-executed", "not-executed"]);
+    expect(proves(["refundCreate", "refund", "id"])).toBe("unknown");
+    expect(proves(["refundCreate"], ["refundCreate"])).toBe("unknown");
   });
 
   it("says absent only where the whole list was read", async () => {

@@ -36,6 +36,7 @@ describeAdapter({
     404: "refused",
     429: "not-executed",
   },
+  passing: { credentials: [[401]], permission: [[403]], rate: [[429]] },
   keepsError: () => false,
   twin: (resource) => ({ ...resource, id: "refund-twin" }),
   foreign: (resource) => ({ ...resource, id: "refund-foreign", reason: "Parcel arrived broken" }),

@@ -38,6 +38,12 @@ const common = {
   start: startStripe,
   tagOf: ({ body }) => stripeTagOf(body),
   classes,
+  passing: {
+    credentials: [[401]],
+    permission: [[403]],
+    rate: [[429]],
+    balance: [[400, "balance_insufficient"]],
+  },
   keepsError: (status) => !stripeUnsaved.includes(status),
   twin: (resource) => ({ ...resource, id: `${resource["id"]}_twin` }),
   foreign: (resource) => ({ ...resource, id: `${resource["id"]}_foreign`, metadata: {} }),
@@ -115,6 +121,20 @@ describe("a Stripe tool", () => {
     const notSent = (cause: unknown): Error => new Error("not sent", { cause });
     const call = { key: "k", wireKey: "w", beforeWrite: () => {}, notSent } as never;
     await expect(execute({}, call)).rejects.toThrow("not sent");
+  });
+
+  it("whose balance didn't do is refused for good only where the key keeps that", async () => {
+    const { contract } = await stripeRefund(connect("http://127.0.0.1:9"), options);
+    const proves = (headers: object): unknown =>
+      contract.classify?.({
+        statusCode: 400,
+        rawType: "invalid_request_error",
+        code: "balance_insufficient",
+        requestId: "req_1",
+        headers,
+      });
+    expect(proves({})).toBe("not-executed");
+    expect(proves({ "idempotent-replayed": "true" })).toBe("definitive");
   });
 
   it("keeps no client secret", async () => {

@@ -12,9 +12,14 @@ const types: Readonly<Record<number, readonly [errorType: string, errorCode: str
   422: ["validation", "167"],
 };
 
-function refusal(status: number): Answer {
+function refusal(status: number, code?: string): Answer {
   const [errorType, errorCode] = types[status] ?? ["internal", "905"];
-  return json(status, { status, errorCode, errorType, message: "what Adyen says" });
+  return json(status, {
+    status,
+    errorCode: code ?? errorCode,
+    errorType,
+    message: "what Adyen says",
+  });
 }
 
 const rules: ProviderRules = {

@@ -60,7 +60,7 @@ const rules: ProviderRules = {
   },
   show: ({ resource }) =>
     xml(200, `<RunInstancesResponse ${space}>${reservationXml(resource)}</RunInstancesResponse>`),
-  refusal: (status) => ec2Error(status, codes[status] ?? "ServiceUnavailable"),
+  refusal: (status, code) => ec2Error(status, code ?? codes[status] ?? "ServiceUnavailable"),
   look: (request, visible) => {
     const form = formOf(request);
     const values = [...form].filter(([name]) => name.startsWith("Filter.1.Value"));

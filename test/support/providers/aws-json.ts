@@ -34,8 +34,8 @@ const shared: Readonly<Record<number, string>> = {
 };
 
 function refusals(invalid: string): ProviderRules["refusal"] {
-  return (status) =>
-    fail(status, status === 400 ? invalid : (shared[status] ?? "InternalServerError"));
+  return (status, code) =>
+    fail(status, code ?? (status === 400 ? invalid : (shared[status] ?? "InternalServerError")));
 }
 
 const ecs: ProviderRules = {

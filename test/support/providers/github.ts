@@ -32,9 +32,10 @@ function kindOf(path: string): string {
   return path.split("/").at(-1) ?? "";
 }
 
-function refusal(status: number): Answer {
+function refusal(status: number, code?: string): Answer {
   const body = { message: "what GitHub says", documentation_url: "https://docs.github.com/rest" };
-  return json(status, body, own);
+  const errors = [{ resource: "Issue", code, field: "base" }];
+  return json(status, code === undefined ? body : { ...body, errors }, own);
 }
 
 const rules: ProviderRules = {

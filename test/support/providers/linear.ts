@@ -42,7 +42,7 @@ const rules: ProviderRules = {
     return { resource: { id, identifier, url, title, team: { id: teamId } } };
   },
   show: ({ resource }) => json(200, { data: { issueCreate: { success: true, issue: resource } } }),
-  refusal: (status) => fail(status, types[status] ?? "internal error"),
+  refusal: (status, type) => fail(status, type ?? types[status] ?? "internal error"),
   look: (request, visible) => {
     const { ids = [] } = linearBodyOf(request).variables;
     const resources = visible.map(({ resource }) => resource);

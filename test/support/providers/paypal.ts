@@ -41,7 +41,7 @@ const refunds: ProviderRules = {
     resource: { id: `R${id}`, status: "COMPLETED", capture: path.split("/")[4], ...asked(body) },
   }),
   show: ({ resource }) => json(201, resource),
-  refusal: (status) => paypalError(status),
+  refusal: (status, issue) => paypalError(status, issue),
   look: ({ path }, visible) => {
     if (path === "/v1/oauth2/token") return token;
     const id = path.split("/").at(-1) ?? "";
@@ -89,7 +89,7 @@ const payouts: ProviderRules = {
     },
   }),
   show: ({ resource }) => json(201, resource),
-  refusal: (status) => paypalError(status),
+  refusal: (status, issue) => paypalError(status, issue),
   look: ({ path }, visible) => {
     if (path === "/v1/oauth2/token") return token;
     const shown = visible.find(({ resource }) => {

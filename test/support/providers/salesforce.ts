@@ -12,8 +12,8 @@ const codes: Readonly<Record<number, string>> = {
   503: "SERVER_UNAVAILABLE",
 };
 
-function refusal(status: number): Answer {
-  const errorCode = codes[status] ?? "UNKNOWN_EXCEPTION";
+function refusal(status: number, code?: string): Answer {
+  const errorCode = code ?? codes[status] ?? "UNKNOWN_EXCEPTION";
   return json(status, [{ errorCode, message: "what Salesforce says", fields: [] }]);
 }
 

@@ -31,7 +31,8 @@ function graphQlError(code: string): Answer {
 }
 
 /** A status stands for an error of its kind: Shopify's have the status 200. */
-function refusal(status: number): Answer {
+function refusal(status: number, code?: string): Answer {
+  if (code !== undefined) return graphQlError(code);
   if (status === 403) return graphQlError("ACCESS_DENIED");
   if (status === 429) return graphQlError("THROTTLED");
   if (status === 409) return userError(null);

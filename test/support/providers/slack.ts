@@ -10,6 +10,7 @@ const codes: Readonly<Record<number, string>> = {
   401: "invalid_auth",
   403: "missing_scope",
   404: "channel_not_found",
+  422: "invalid_blocks",
 };
 
 const rules: ProviderRules = {
@@ -23,10 +24,10 @@ const rules: ProviderRules = {
   },
   show: ({ resource }) =>
     json(200, { ok: true, channel: resource["channel"], ts: resource["ts"] }, own),
-  refusal: (status) => {
-    if (status === 429)
+  refusal: (status, code) => {
+    if (code === undefined && status === 429)
       return json(429, { ok: false, error: "ratelimited" }, { ...own, "retry-after": "30" });
-    return json(200, { ok: false, error: codes[status] ?? "internal_error" }, own);
+    return json(200, { ok: false, error: code ?? codes[status] ?? "internal_error" }, own);
   },
   look: ({ path, body }, visible) => {
     const form = new URLSearchParams(body);

@@ -37,7 +37,7 @@ const rules: ProviderRules = {
     return { resource: { id: `refund-${id}`, status: "COMPLETED", ...asked } };
   },
   show: ({ resource }) => json(200, { refund: resource }),
-  refusal: (status) => squareError(status),
+  refusal: (status, code) => squareError(status, code),
   look: ({ path }, visible) => {
     const id = decodeURIComponent(path.split("/").at(-1) ?? "");
     const shown = visible.map(({ resource }) => resource);

@@ -64,9 +64,9 @@ const rules: ProviderRules = {
     return { resource: { id: `${prefixes[path]}_${id}`, amount, metadata, ...made } };
   },
   show: ({ resource }) => json(200, resource, { "request-id": "req_1" }),
-  refusal: (status) => {
+  refusal: (status, given) => {
     const [type, code] = stripeErrors[status] ?? ["api_error"];
-    return stripeError(status, type, code);
+    return stripeError(status, type, given ?? code);
   },
   look: ({ path, query }, visible) => {
     const shown = visible

@@ -50,14 +50,20 @@ export function oneSend(gate: SendGate) {
 }
 
 /**
- * Turned away before anything ran: another try, or other credentials, may do better
- * (https://docs.aws.amazon.com/general/latest/gr/common-errors.html).
+ * What all services answer for credentials, permissions and rates
+ * (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html, and the same page of the others;
+ * the signature's code is in the SDK's `service-error-classification/constants.ts`,
+ * https://github.com/smithy-lang/smithy-typescript).
  */
 const turnedAway: ReadonlySet<string> = new Set([
   "AccessDeniedException",
   "ExpiredTokenException",
+  "IncompleteSignature",
+  "InvalidClientTokenId",
   "InvalidSignatureException",
-  "MissingAuthenticationTokenException",
+  "MissingAuthenticationToken",
+  "NotAuthorized",
+  "OptInRequired",
   "RequestExpired",
   "ThrottlingException",
   "UnrecognizedClientException",

@@ -6,7 +6,13 @@
  */
 import type { Octokit } from "@octokit/rest";
 import type { ErrorClass } from "../../../guard/contract.ts";
-import { type AdapterOptions, type AdapterParts, findTagged, tagName } from "./adapter.ts";
+import {
+  type AdapterOptions,
+  type AdapterParts,
+  findTagged,
+  isObject,
+  tagName,
+} from "./adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./contract-parts.ts";
 import type { ProviderContract } from "./provider-contract.ts";
 import { type SendGate, sendOnce } from "./send-once.ts";
@@ -120,12 +126,16 @@ function made<Item extends { readonly id: number }>(item: Item): Item {
   throw new Error("GitHub's answer holds no resource");
 }
 
-/** What GitHub's own errors prove, by status; all others prove nothing. 403 and 429 are rate limits too. */
+/**
+ * What GitHub's own errors prove, by status; all others prove nothing. 403 and 429 are rate limits too, and a
+ * 404 is also what a token without access gets
+ * (https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api).
+ */
 const errorClasses = new Map<unknown, ErrorClass>([
   [400, "refused"],
   [401, "not-executed"],
   [403, "not-executed"],
-  [404, "refused"],
+  [404, "not-executed"],
   [410, "refused"],
   [422, "refused"],
   [429, "not-executed"],
@@ -135,10 +145,25 @@ const errorClasses = new Map<unknown, ErrorClass>([
 function classify(error: unknown): ErrorClass {
   const { status, response } = (error ?? {}) as {
     status?: unknown;
-    response?: { readonly headers?: Readonly<Record<string, unknown>> };
+    response?: { readonly headers?: Readonly<Record<string, unknown>>; readonly data?: unknown };
   };
   if (response?.headers?.["x-github-request-id"] === undefined) return "unknown";
+  if (status === 422 && isTooFast(response.data)) return "not-executed";
   return errorClasses.get(status) ?? "unknown";
+}
+
+/**
+ * A limit on what one may create, in the clothes of a validation error
+ * (https://github.com/cli/cli/issues/4801, https://github.com/octokit/plugin-throttling.js/issues/775).
+ */
+function isTooFast(data: unknown): boolean {
+  const { errors } = (data ?? {}) as { errors?: readonly unknown[] };
+  if (!Array.isArray(errors)) return false;
+  return errors.some(
+    (each) =>
+      isObject(each) &&
+      (each["code"] === "abuse" || each["message"] === "was submitted too quickly"),
+  );
 }
 
 async function* pagesOf<Item>(

@@ -77,20 +77,26 @@ export function conflictOf(error: unknown): FieldConflict | undefined {
   );
 }
 
-/** What the API server's own answers prove, by status; all others prove nothing. */
-const errorClasses = new Map<unknown, ErrorClass>([
-  [400, "refused"],
-  [401, "not-executed"],
-  [403, "not-executed"],
-  [404, "not-executed"],
-  // The object was changed since it was read.
-  [409, "not-executed"],
-  [422, "refused"],
-  [429, "not-executed"],
-]);
+/**
+ * What the API server's own answers prove, by status and reason; all others prove nothing
+ * (https://github.com/kubernetes/apimachinery, `StatusReason` in `pkg/apis/meta/v1/types.go`). A quota that is
+ * used up is `Forbidden`.
+ */
+const errorClasses: Readonly<Record<string, ErrorClass>> = {
+  "400 BadRequest": "refused",
+  "401 Unauthorized": "not-executed",
+  "403 Forbidden": "not-executed",
+  "404 NotFound": "not-executed",
+  // It was made, or changed, since it was read.
+  "409 AlreadyExists": "not-executed",
+  "409 Conflict": "not-executed",
+  "422 Invalid": "refused",
+  "429 TooManyRequests": "not-executed",
+};
 
 /** What an error of a change proves. */
 export function classifyKubernetes(error: unknown): ErrorClass {
   if (error instanceof FieldConflict || error instanceof NewerVersion) return "definitive";
-  return errorClasses.get(statusOf(error)?.code) ?? "unknown";
+  const status = statusOf(error);
+  return errorClasses[`${status?.code} ${status?.reason}`] ?? "unknown";
 }

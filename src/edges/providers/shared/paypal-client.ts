@@ -110,7 +110,10 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** By status and name (https://developer.paypal.com/api/rest/responses/). All others prove nothing. */
+/**
+ * By status and name (https://developer.paypal.com/api/rest/responses/; the rate limit is in
+ * https://developer.paypal.com/reference/guidelines/rate-limiting). All others prove nothing.
+ */
 const errorClasses: Readonly<Record<string, ErrorClass>> = {
   "400 INVALID_REQUEST": "refused",
   "400 VALIDATION_ERROR": "refused",
@@ -138,11 +141,19 @@ const refusedIssues: ReadonlySet<unknown> = new Set([
   "REFUND_TIME_LIMIT_EXCEEDED",
 ]);
 
+/**
+ * A balance that can be filled up
+ * (https://developer.paypal.com/api/payments/v2/errors/refund_failed_insufficient_funds).
+ */
+const passingIssue = "REFUND_FAILED_INSUFFICIENT_FUNDS";
+
 /** What an error of PayPal proves. */
 export function classifyPaypal(error: unknown): ErrorClass {
   if (!(error instanceof PaypalError)) return "unknown";
   const { status, code, issues } = error;
-  if (status === 422 && code === "UNPROCESSABLE_ENTITY" && issues.length > 0)
+  if (status === 422 && code === "UNPROCESSABLE_ENTITY" && issues.length > 0) {
+    if (issues.every((issue) => issue === passingIssue)) return "not-executed";
     return issues.every((issue) => refusedIssues.has(issue)) ? "refused" : "unknown";
+  }
   return errorClasses[`${status} ${code}`] ?? "unknown";
 }

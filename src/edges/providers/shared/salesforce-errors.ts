@@ -17,6 +17,10 @@ export class NewerRecord extends Error {
   }
 }
 
+/**
+ * As `StatusCode` and `ExceptionCode` of the WSDL have them
+ * (https://developer.salesforce.com/docs/platform/api/guide/sforce-api-calls-concepts-core-data-objects.html).
+ */
 const refused: ReadonlySet<string> = new Set([
   "DUPLICATE_EXTERNAL_ID",
   "FIELD_CUSTOM_VALIDATION_EXCEPTION",
@@ -24,19 +28,21 @@ const refused: ReadonlySet<string> = new Set([
   "INVALID_FIELD",
   "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST",
   "INVALID_TYPE",
-  "JSON_PARSER_ERROR",
   "MULTIPLE_CHOICES",
   "NOT_FOUND",
   "REQUIRED_FIELD_MISSING",
   "STRING_TOO_LONG",
 ]);
 
-/** Turned away, or rolled back: another try may do better. */
+/** Access, limits and locks: turned away, or rolled back. */
 const notExecuted: ReadonlySet<string> = new Set([
+  "API_CURRENTLY_DISABLED",
   "API_DISABLED_FOR_ORG",
+  "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY",
   "INSUFFICIENT_ACCESS_OR_READONLY",
   "INVALID_SESSION_ID",
   "REQUEST_LIMIT_EXCEEDED",
+  "STORAGE_LIMIT_EXCEEDED",
   "UNABLE_TO_LOCK_ROW",
 ]);
 

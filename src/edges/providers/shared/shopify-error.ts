@@ -4,7 +4,7 @@
  * @module
  */
 import type { ErrorClass } from "../../../guard/contract.ts";
-import { isObject } from "./adapter.ts";
+import { whyNotRun } from "./graphql-errors.ts";
 
 /** What the SDK gives back. */
 export interface ShopifyAnswer {
@@ -25,6 +25,7 @@ export class ShopifyError extends Error {
 /** By Shopify's own codes (https://shopify.dev/docs/api/admin-graphql#status_and_error_codes). */
 const errorClasses = new Map<unknown, ErrorClass>([
   ["ACCESS_DENIED", "not-executed"],
+  ["SHOP_INACTIVE", "not-executed"],
   ["THROTTLED", "not-executed"],
 ]);
 
@@ -35,12 +36,8 @@ const errorClasses = new Map<unknown, ErrorClass>([
 export function classifyShopify(error: unknown): ErrorClass {
   if (!(error instanceof ShopifyError)) return "unknown";
   const { data, errors } = error.answer;
-  const [first, ...others] = (errors?.graphQLErrors ?? []) as readonly unknown[];
-  if (isObject(first) && others.length === 0) {
-    const { extensions } = first;
-    return (isObject(extensions) ? errorClasses.get(extensions["code"]) : undefined) ?? "unknown";
-  }
-  if (errors !== undefined) return "unknown";
+  if (errors !== undefined)
+    return errorClasses.get(whyNotRun(errors.graphQLErrors)?.["code"]) ?? "unknown";
   const { refundCreate } = (data ?? {}) as {
     refundCreate?: {
       refund?: unknown;

@@ -147,7 +147,10 @@ function made<Item extends Tagged>(item: Item): Item {
   throw new Error("Stripe's answer holds no resource");
 }
 
-/** What Stripe's own errors prove, by status; all others prove nothing. */
+/**
+ * What Stripe's own errors prove, by status (https://docs.stripe.com/api/errors); all others prove nothing. A
+ * 402 may be about a balance or a limit too, but the key keeps it.
+ */
 const errorClasses = new Map<unknown, ErrorClass>([
   [400, "refused"],
   [401, "not-executed"],
@@ -155,6 +158,9 @@ const errorClasses = new Map<unknown, ErrorClass>([
   [403, "not-executed"],
   [404, "refused"],
 ]);
+
+/** The account can be filled up (https://docs.stripe.com/error-codes). */
+const noBalance = "balance_insufficient";
 
 /** Only Stripe's own words count: what a proxy says has neither a type nor a request id of Stripe. */
 function classify(error: unknown): ErrorClass {
@@ -164,10 +170,11 @@ function classify(error: unknown): ErrorClass {
   // `idempotency_error`: the key was used with something else, so that something may have landed.
   if ((rawType as string) === "idempotency_error") return "unknown";
   if (statusCode === 429) return code === "rate_limit" ? "not-executed" : "unknown";
-  const proved = errorClasses.get(statusCode) ?? "unknown";
+  const passing = statusCode === 400 && code === noBalance;
+  const proved = passing ? "not-executed" : (errorClasses.get(statusCode) ?? "unknown");
   // A replayed refusal is what the key's one execution ended in.
   const replayed = headers?.["idempotent-replayed"] === "true";
-  return proved === "refused" && replayed ? "definitive" : proved;
+  return proved !== "unknown" && replayed ? "definitive" : proved;
 }
 
 async function* pagesOf<Item extends Tagged>(
