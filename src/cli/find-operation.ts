@@ -6,7 +6,7 @@
 import { NeverTwiceError } from "../base/errors.ts";
 import type { OperationRecord } from "../ledger/record.ts";
 import type { OperationId, ReadJournalParams, Store } from "../ledger/store.ts";
-import { CliError, exitCodes } from "./exit-codes.ts";
+import { CliError } from "./exit-codes.ts";
 import { counted, shortKey } from "./text.ts";
 
 /** More than these are not listed when a beginning fits several. */
@@ -99,6 +99,5 @@ function ambiguous(given: string, ids: readonly OperationId[]): CliError {
   return new CliError(
     "AMBIGUOUS_KEY",
     `${given} is the beginning of ${more === "" ? counted(ids.length, "key") : "many keys"}: ${listed}${more}. Give more digits, or --tenant.`,
-    exitCodes.refused,
   );
 }

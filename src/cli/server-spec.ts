@@ -6,7 +6,7 @@
 import { InvalidArgumentError } from "commander";
 import type { JsonObject } from "../base/plain-json.ts";
 import type { UpstreamSpec } from "../gateway/config/gateway-config.ts";
-import { CliError, exitCodes } from "./exit-codes.ts";
+import { CliError } from "./exit-codes.ts";
 
 /** Reads an option that holds a JSON object. */
 export function parseObject(text: string): JsonObject {
@@ -48,7 +48,6 @@ export async function reached<T>(server: string, work: () => Promise<T>): Promis
     throw new CliError(
       "SERVER_UNREACHABLE",
       `The server ${server} can't be looked at: ${(error as Error).message}.`.replace("..", "."),
-      exitCodes.found,
     );
   }
 }

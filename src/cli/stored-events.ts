@@ -7,7 +7,7 @@
 import { canonicalJson, sha256Hex } from "../base/canonical-json.ts";
 import type { InboxRecord, InboxStatus, OutboxRecord, OutboxStatus } from "../ledger/events.ts";
 import type { EffectStore } from "../ledger/transaction.ts";
-import { CliError, exitCodes } from "./exit-codes.ts";
+import { CliError } from "./exit-codes.ts";
 import { counted } from "./text.ts";
 
 export const boxes = ["inbox", "outbox"] as const;
@@ -94,7 +94,6 @@ export async function findEvent(
     throw new CliError(
       "EVENT_NOT_FOUND",
       `No event ${id} is stored for tenant ${tenant} that fits. See \`nevertwice events list --all\`.`,
-      exitCodes.refused,
     );
   }
   if (others.length === 0) return event;
@@ -102,7 +101,6 @@ export async function findEvent(
   throw new CliError(
     "EVENT_AMBIGUOUS",
     `${counted(others.length + 1, "event")} of tenant ${tenant} have the id ${id}: ${places}. Name one with --box, --consumer or --source.`,
-    exitCodes.refused,
   );
 }
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../base/back-off.ts";
 import { errorText, isNeverTwiceError } from "../base/errors.ts";
 import { type Runtime, pause, startTimer, systemRuntime } from "../base/runtime.ts";
 import { captureArguments } from "../intent/business-arguments.ts";
@@ -124,6 +125,9 @@ function leaseMsOf({ terms }: RegisteredEnsureTool): number {
   return terms.convergeWithinMs + terms.timeoutMs + 2 * terms.observeTimeoutMs + 10_000;
 }
 
+/** Between two looks at a target that is another's; each look is a write. */
+const waits = { firstMs: 25, lastMs: 500 };
+
 /** Takes the target's lease, or waits for it as the caller allows. */
 async function own(job: Job): Promise<Owned> {
   const { store, runtime, id, version, fingerprint, acquisitionId, tool, context } = job;
@@ -131,14 +135,14 @@ async function own(job: Job): Promise<Owned> {
   const waitMs = onInProgress === "conflict" ? 0 : onInProgress.waitMs;
   const untilMs = runtime.monotonicMs() + waitMs;
   const leaseMs = leaseMsOf(tool);
-  for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, 100)) {
+  for (let tries = 1; ; tries += 1) {
     const row = await store.targets.claim({ ...id, version, fingerprint, acquisitionId, leaseMs });
     checkCurrent(job, row);
     if (row.acquisitionId === acquisitionId && row.leaseUntilMs > row.readAtMs)
       return { row, key: null, answered: false, status: null, refusal: undefined };
     const leftMs = untilMs - runtime.monotonicMs();
     if (leftMs <= 0 || signal?.aborted === true) throw busyTarget(row);
-    await pause(runtime, Math.min(pauseMs, leftMs), signal);
+    await pause(runtime, Math.min(spread(runtime, backOffMs(waits, tries)), leftMs), signal);
   }
 }
 
@@ -171,7 +175,8 @@ async function converge(job: Job, owned: Owned): Promise<EnsureOutcome<unknown>>
       }
       const isOver = runtime.monotonicMs() >= untilMs || context.signal?.aborted === true;
       if (isOver) throw doubtful(now.row, isUnderWay(now.row), reasonOf(seen));
-      await pause(runtime, mayChange ? 0 : tool.terms.observeEveryMs, context.signal);
+      const restMs = mayChange ? 0 : spread(runtime, tool.terms.observeEveryMs);
+      await pause(runtime, restMs, context.signal);
       if (now.key === null) now = withRow(now, await readAgain(job, now.row));
     }
   } finally {

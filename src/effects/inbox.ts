@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../base/back-off.ts";
 import { canonicalJson, sha256Hex } from "../base/canonical-json.ts";
 import { days } from "../base/duration.ts";
 import { NeverTwiceError, errorText, isNeverTwiceError } from "../base/errors.ts";
@@ -173,7 +174,7 @@ export function createInbox<Driver>(options: InboxOptions<Driver>): EventInbox<D
           // The store is away; the next round may find it back.
           env.warn(`kept events could not be taken up: ${errorText(error)}`);
         }
-        await pause(env.runtime, everyMs, signal);
+        await pause(env.runtime, spread(env.runtime, everyMs), signal);
       }
     },
     redrive: (id) => inbox.redrive(idOf(id)),
@@ -334,10 +335,8 @@ async function keep<Driver, T>(
   const { type, subject = null } = event;
   const { poisonAfter, retentionMs } = env;
   const { receipt, pass } = broken;
-  const retryAfterMs = Math.min(
-    env.retryAfterMs * 2 ** Math.min(pass.attempts - 1, 30),
-    env.maxRetryAfterMs,
-  );
+  const bounds = { firstMs: env.retryAfterMs, lastMs: env.maxRetryAfterMs };
+  const retryAfterMs = spread(env.runtime, backOffMs(bounds, pass.attempts));
   const error = errorText(broken.error);
   const failure = { error, poisonAfter, retryAfterMs, retentionMs };
   const kept = await env.store.inbox.fail({ ...id, type, subject, event: text, ...failure });

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../base/back-off.ts";
 import { NeverTwiceError, errorText } from "../base/errors.ts";
 import { type Runtime, pause, startTimer, systemRuntime } from "../base/runtime.ts";
 import type { Discard, OutboxId, OutboxRecord } from "../ledger/events.ts";
@@ -180,18 +181,8 @@ async function publishWithinLease(env: RelayEnvironment, event: OutboxRecord): P
 }
 
 function pauseAfter(env: RelayEnvironment, attempts: number): number {
-  const fullMs = Math.min(env.retryAfterMs * 2 ** Math.min(attempts - 1, 30), env.maxRetryAfterMs);
-  // Up to a quarter less, so that relays and events that failed together don't come back together.
-  return Math.ceil(fullMs * (1 - share(env.runtime) / 4));
-}
-
-/** A random number from 0 to 1. */
-function share(runtime: Runtime): number {
-  const digits = runtime
-    .randomId()
-    .replaceAll(/[^0-9a-f]/g, "")
-    .slice(0, 6);
-  return Number.parseInt(digits === "" ? "0" : digits, 16) / 16 ** Math.max(1, digits.length);
+  const bounds = { firstMs: env.retryAfterMs, lastMs: env.maxRetryAfterMs };
+  return spread(env.runtime, backOffMs(bounds, attempts));
 }
 
 async function keepRelaying(
@@ -239,10 +230,10 @@ async function takeDue(
     if (events.length === limit) return 10;
     const nextMs = (await outbox.nextDueInMs()) ?? everyMs;
     const restMs = Math.min(everyMs, Math.max(nextMs, 10));
-    return restMs * (1 - share(env.runtime) / 4);
+    return spread(env.runtime, restMs);
   } catch (error) {
     // The store is away; the next round may find it back.
     env.warn(`events could not be taken from the outbox: ${errorText(error)}`);
-    return everyMs;
+    return spread(env.runtime, everyMs);
   }
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../base/back-off.ts";
 import { type ErrorCode, isNeverTwiceError } from "../base/errors.ts";
 import type { Outcome } from "../guard/answers.ts";
 import type { RunScope } from "./run-context.ts";
@@ -59,8 +60,8 @@ export async function waitOut(
 }
 
 /** 1 s, 2 s … up to a minute: each look costs the provider a question. */
-function doubtBackOffMs({ pass }: RunScope): number {
-  return Math.min(1000 * 2 ** Math.min(pass.run.attempts - 1, 6), 60_000);
+function doubtBackOffMs({ env, pass }: RunScope): number {
+  return spread(env.runtime, backOffMs({ firstMs: 1000, lastMs: 60_000 }, pass.run.attempts));
 }
 
 /** The database's time; a run that is no longer ours can't tell it. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../base/back-off.ts";
 import { errorText, isNeverTwiceError } from "../base/errors.ts";
 import { pause } from "../base/runtime.ts";
 import { storeError } from "../guard/serialise.ts";
@@ -89,8 +90,8 @@ async function settleThrown(
     return settle(env, pass, { status: "FAILED", output: null, error: stored });
   }
   const readAtMs = (await env.store.runs.read(run))?.readAtMs ?? run.readAtMs;
-  const backOffMs = Math.min(1000 * 2 ** (run.attempts - 1), 300_000);
-  const wait = { waitsFor: `another try: ${errorText(error)}`, wakeAtMs: readAtMs + backOffMs };
+  const restMs = spread(env.runtime, backOffMs({ firstMs: 1000, lastMs: 300_000 }, run.attempts));
+  const wait = { waitsFor: `another try: ${errorText(error)}`, wakeAtMs: readAtMs + restMs };
   return suspend(env, pass, wait, stored);
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { spread } from "../base/back-off.ts";
 import { canonicalJson } from "../base/canonical-json.ts";
 import { days, isSpan } from "../base/duration.ts";
 import { NeverTwiceError, errorText } from "../base/errors.ts";
@@ -322,10 +323,10 @@ async function takeDue(
     runs.forEach(begin);
     if (runs.length === limit) return 0;
     const nextMs = await env.store.runs.nextDueInMs(crew.versions);
-    return Math.min(everyMs, Math.max(nextMs ?? everyMs, 10));
+    return spread(env.runtime, Math.min(everyMs, Math.max(nextMs ?? everyMs, 10)));
   } catch (error) {
     // The store is away; the next round may find it back.
     env.warn(`runs could not be taken up: ${errorText(error)}`);
-    return everyMs;
+    return spread(env.runtime, everyMs);
   }
 }

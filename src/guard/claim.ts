@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { spread } from "../base/back-off.ts";
 import { isNeverTwiceError } from "../base/errors.ts";
 import { pause } from "../base/runtime.ts";
 import type { OperationRecord } from "../ledger/record.ts";
@@ -38,7 +39,7 @@ export async function claim(env: GuardEnvironment, call: PreparedCall): Promise<
     } catch (error) {
       if (!isNeverTwiceError(error, "STORE_UNAVAILABLE")) throw error;
       if (tries === maxTries) throw claimUnconfirmed(call.key, error);
-      await pause(env.runtime, 50 * tries);
+      await pause(env.runtime, spread(env.runtime, 50 * tries));
     }
   }
 }

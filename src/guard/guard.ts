@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../base/back-off.ts";
 import { unreachable } from "../base/errors.ts";
 import { pause } from "../base/runtime.ts";
 import { decide } from "../ledger/decide.ts";
@@ -86,6 +87,9 @@ async function executeClaimed(
   );
 }
 
+/** Between two looks at a row that another works on. */
+const waits = { firstMs: 25, lastMs: 500 };
+
 /** Looks at the row now and then, without holding a connection in between. */
 async function waitForOutcome(
   env: GuardEnvironment,
@@ -93,10 +97,11 @@ async function waitForOutcome(
   claimed: Claimed,
   untilMs: number,
 ): Promise<Claimed> {
-  for (let waitMs = 25; ; waitMs = Math.min(waitMs * 2, 500)) {
+  for (let looks = 1; ; looks += 1) {
     const leftMs = untilMs - env.runtime.monotonicMs();
     if (leftMs <= 0 || call.context.signal?.aborted === true) throw inProgress(claimed.record);
-    await pause(env.runtime, Math.min(waitMs, leftMs), call.context.signal);
+    const waitMs = Math.min(spread(env.runtime, backOffMs(waits, looks)), leftMs);
+    await pause(env.runtime, waitMs, call.context.signal);
     const next = await readAgain(env, call, claimed);
     if (decide(next.record, call).kind !== "in-progress") return next;
   }

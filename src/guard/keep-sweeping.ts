@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { spread } from "../base/back-off.ts";
 import { minutes } from "../base/duration.ts";
 import { pause } from "../base/runtime.ts";
 import type { GuardEnvironment } from "./environment.ts";
@@ -27,7 +28,7 @@ export async function keepSweeping(
       await quietly(env, "late looks", () => lookAgain(env, tools, plan, perRound));
       nextLooksAtMs = env.runtime.monotonicMs() + lateLooksEveryMs;
     }
-    await pause(env.runtime, everyMs, signal);
+    await pause(env.runtime, spread(env.runtime, everyMs), signal);
   }
 }
 

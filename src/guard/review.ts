@@ -66,14 +66,16 @@ const statusOf = {
  * Records the decision and returns the operation. Two reviewers can't both win.
  *
  * @throws {NeverTwiceError} REVIEW_TOO_EARLY for "it did not happen" while a request may still take
- * effect, REVIEW_CONFLICT when the operation changed or doesn't wait for a decision,
- * OPERATION_NOT_FOUND, INTENT_INVALID when `by` or `why` is blank.
+ * effect, REVIEW_CONFLICT when the operation changed or doesn't wait for this decision,
+ * OPERATION_NOT_FOUND, INTENT_INVALID when `by` or `why` is blank, CONFIGURATION_INVALID for a decision
+ * or a time that is none.
  */
 export async function resolve(store: Store, resolution: Resolution): Promise<OperationRecord> {
   const { tenant, key, version, decision } = resolution;
   const by = checkedId(resolution.by, "by");
   const why = checkedReason(resolution.why);
   if (!Object.hasOwn(statusOf, decision)) throw unknownDecision(decision);
+  checkTime(resolution.lookedAtMs);
   const status = statusOf[decision];
   const happened = decision === "happened";
   const seen = await store.read({ tenant, key });
@@ -111,13 +113,25 @@ function saysNo(decision: ReviewDecision): boolean {
   return decision === "did-not-happen" || decision === "run-again";
 }
 
+/** What the statement asks of the row beside its version and the time: what can never be decided is never too early. */
+function takesDecision({ status, incident }: OperationRecord, decision: ReviewDecision): boolean {
+  if (status === "NEEDS_REVIEW") return true;
+  if (incident === null) return false;
+  if (status === "DONE") return decision === "happened";
+  return status !== "FAILED" || decision === "happened" || decision === "did-not-happen";
+}
+
 /** The store compares its own clock; only the person knows when the look was (R30). */
 function looksTooEarly(seen: OperationRecord, { decision, lookedAtMs }: Resolution): boolean {
   if (lookedAtMs === undefined || !saysNo(decision)) return false;
-  if (Number.isFinite(lookedAtMs)) return lookedAtMs <= seen.quietUntilMs;
+  return takesDecision(seen, decision) && lookedAtMs <= seen.quietUntilMs;
+}
+
+function checkTime(lookedAtMs: number | undefined): void {
+  if (lookedAtMs === undefined || Number.isFinite(lookedAtMs)) return;
   throw new NeverTwiceError(
     "CONFIGURATION_INVALID",
-    `\`lookedAtMs\` is ${lookedAtMs}, which is no time. The decision was not recorded.`,
+    `\`lookedAtMs\` is ${String(lookedAtMs)}, which is no time. The decision was not recorded.`,
   );
 }
 
@@ -154,8 +168,8 @@ async function refuse(store: Store, resolution: Resolution): Promise<never> {
       { key, details: { seen: version, version: record.version, status: record.status } },
     );
   }
-  const waits = record.status === "NEEDS_REVIEW" || record.incident !== null;
-  if (waits && saysNo(decision) && record.readAtMs <= record.quietUntilMs) throw tooEarly(record);
+  const early = saysNo(decision) && record.readAtMs <= record.quietUntilMs;
+  if (early && takesDecision(record, decision)) throw tooEarly(record);
   throw new NeverTwiceError(
     "REVIEW_CONFLICT",
     `The operation is ${record.status}${record.incident === null ? "" : " with an incident"} and can't be decided as "${decision}". The decision was not recorded. Key ${key}.`,

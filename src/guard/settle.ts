@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../base/back-off.ts";
 import { assert, errorText, isNeverTwiceError, storableText } from "../base/errors.ts";
 import { pause } from "../base/runtime.ts";
 import { mayFail } from "../ledger/decide.ts";
@@ -108,10 +109,11 @@ async function insist<T>(env: GuardEnvironment, turn: Turn, write: () => Promise
     turn.leaseEndsAtMonotonicMs - leaseSlackMs / 2,
     env.runtime.monotonicMs() + leaseSlackMs,
   );
-  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 1000)) {
+  for (let tries = 1; ; tries += 1) {
     try {
       return await write();
     } catch (error) {
+      const waitMs = spread(env.runtime, backOffMs({ firstMs: 50, lastMs: 1000 }, tries));
       const inTime = env.runtime.monotonicMs() + waitMs <= untilMs;
       if (!isNeverTwiceError(error, "STORE_UNAVAILABLE") || !inTime) throw error;
       await pause(env.runtime, waitMs);

@@ -4,7 +4,14 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, it } from "vitest";
-import { exitCodeMeanings } from "../../src/cli/exit-codes.ts";
+import { NeverTwiceError, errorCodes } from "../../src/index.ts";
+import {
+  CliError,
+  exitCodeMeanings,
+  exitCodeOf,
+  exitCodesOfErrors,
+  ownExitCodes,
+} from "../../src/cli/exit-codes.ts";
 import { createProgram } from "../../src/cli/program.ts";
 
 const reference = readFileSync(new URL("../../docs/reference/cli.md", import.meta.url), "utf8");
@@ -37,4 +44,20 @@ it("global options and exit codes are documented as the program has them", () =>
   for (const option of createProgram(false).options) expect(global).toContain(`\`${option.long}`);
   const rows = [...sectionOf("Exit codes").matchAll(/^\| (\d+) +\| (.+?) +\|$/gm)];
   expect(rows.map(([, code, meaning]) => [Number(code), meaning])).toEqual(exitCodeMeanings);
+});
+
+it("every error's exit code is documented, once, and is what a process ends with", () => {
+  const items = [...sectionOf("Exit codes").matchAll(/^- \*\*(\d+)\*\*: ((?:`[A-Z_]+`\s+)+)/gm)];
+  const documented = items.flatMap(([, code, names]) =>
+    [...(names ?? "").matchAll(/[A-Z_]+/g)].map(([name]) => [name, Number(code)] as const),
+  );
+  const own = Object.keys(ownExitCodes) as (keyof typeof ownExitCodes)[];
+  const ended = [
+    ...errorCodes.map((code) => [code, exitCodeOf(new NeverTwiceError(code, "why"))] as const),
+    ...own.map((code) => [code, exitCodeOf(new CliError(code, "why"))] as const),
+  ];
+  expect(documented).toHaveLength(ended.length);
+  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(ended));
+  expect(Object.keys(exitCodesOfErrors).toSorted()).toEqual([...errorCodes].toSorted());
+  expect(exitCodeOf(new Error("anything else"))).toBe(70);
 });

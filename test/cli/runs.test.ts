@@ -43,7 +43,7 @@ describeStores("runs and approvals", (suite) => {
     const said = ["--by=Ann Lee", "--why=seen", "--decision=approve", ...place];
     const print = `--fingerprint=${approvals[0]?.fingerprint ?? ""}`;
     const wrong = await runJson([...decide, ...said, "--fingerprint=other"]);
-    expect(errorOf(wrong)["code"]).toBe("APPROVAL_CONFLICT");
+    expect([wrong.exitCode, errorOf(wrong)["code"]]).toEqual([5, "APPROVAL_CONFLICT"]);
     const decided = await runJson([...decide, ...said, print]);
     expect(decided.document).toMatchObject({
       approval: { status: "APPROVED", decidedBy: "Ann Lee" },
@@ -54,9 +54,10 @@ describeStores("runs and approvals", (suite) => {
       runJson(["runs", "retry", "ticket-5521", "--tenant=acme", ...place]),
       runJson(["runs", "show", "none", "--tenant=acme", ...place]),
     ]);
-    expect([errorOf(retried)["code"], errorOf(missing)["code"]]).toEqual([
-      "RUN_NOT_FAILED",
-      "RUN_NOT_FOUND",
+    const refused = [retried, missing].map((ran) => [ran.exitCode, errorOf(ran)["code"]]);
+    expect(refused).toEqual([
+      [5, "RUN_NOT_FAILED"],
+      [5, "RUN_NOT_FOUND"],
     ]);
   });
 

@@ -158,6 +158,9 @@ scenario(
     const { quietUntilMs } = await world.row();
     world.advance(hours(1));
     const told = [];
+    expect(await resolve(world, { decision: "happened", lookedAtMs: Number.NaN })).toBe(
+      "CONFIGURATION_INVALID",
+    );
     for (const lookedAtMs of [0, quietUntilMs, Number.NaN, quietUntilMs + 1]) {
       if (lookedAtMs <= quietUntilMs)
         told.push(await resolve(world, { decision: "run-again", lookedAtMs }));
@@ -221,6 +224,59 @@ scenario("only what waits for a decision can be decided", {}, async (world) => {
   expect((await world.run()).outcome?.value).toMatchObject({ id: "eff_1" });
   world.assertEffects(1);
 });
+
+/** What an early look and a look right now are told for each "no", without and with an incident. */
+async function noAnswers(world: World): Promise<(readonly string[])[]> {
+  const ask = async (): Promise<readonly string[]> => {
+    const told = [(await world.row()).status as string];
+    for (const decision of ["did-not-happen", "run-again"] as const) {
+      told.push(await resolve(world, { decision, lookedAtMs: 0 }));
+      told.push(await resolve(world, { decision }));
+    }
+    return told;
+  };
+  const bare = await ask();
+  const { tenant, key } = await world.row();
+  await world.opened.store.recordIncident({ tenant, key, incident: "seen twice", detail: "{}" });
+  return [bare, await ask()];
+}
+
+const never = Array<string>(4).fill("REVIEW_CONFLICT");
+
+scenario("it is too early only for what a later look could decide", blind, async (world) => {
+  world.provider.fault({ dropReplyAfterCommit: true });
+  await world.run();
+  const early = Array<string>(4).fill("REVIEW_TOO_EARLY");
+  expect(await noAnswers(world)).toEqual([
+    ["UNKNOWN", ...never],
+    ["UNKNOWN", ...early],
+  ]);
+  world.assertEffects(1);
+});
+
+scenario("for what is DONE no look is ever too early", blind, async (world) => {
+  await world.run();
+  expect(await noAnswers(world)).toEqual([
+    ["DONE", ...never],
+    ["DONE", ...never],
+  ]);
+  world.assertEffects(1);
+});
+
+scenario(
+  "what is FAILED may be confirmed when its time has come, and never runs again",
+  blind,
+  async (world) => {
+    world.provider.fault({ decline: true });
+    await world.run();
+    const confirm = Array<string>(2).fill("REVIEW_TOO_EARLY");
+    expect(await noAnswers(world)).toEqual([
+      ["FAILED", ...never],
+      ["FAILED", ...confirm, "REVIEW_CONFLICT", "REVIEW_CONFLICT"],
+    ]);
+    world.assertEffects(0);
+  },
+);
 
 scenario("a decision names its operation, its maker and why", blind, async (world) => {
   await inReview(world, true);

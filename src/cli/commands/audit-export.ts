@@ -11,7 +11,7 @@ import { NeverTwiceError } from "../../base/errors.ts";
 import { formatEntry } from "../audit/entry.ts";
 import { readEntries } from "../audit/read-entries.ts";
 import { type GlobalOptions, helpEnd, outputFor } from "../command.ts";
-import { CliError, exitCodes } from "../exit-codes.ts";
+import { CliError } from "../exit-codes.ts";
 import { findOperation } from "../find-operation.ts";
 import { withStore } from "../open-store.ts";
 import { type Output, writeSlowly } from "../output.ts";
@@ -83,7 +83,7 @@ async function writeFile(
     if (!file.closed) await once(file.destroy(), "close");
     rmSync(partial, { force: true });
     if (!isFileError(error)) throw error;
-    throw new CliError("FILE", `${out} can't be written: ${error.message}.`, exitCodes.usage);
+    throw new CliError("FILE", `${out} can't be written: ${error.message}.`);
   }
 }
 

@@ -10,7 +10,7 @@ import type { InboxRecord, OutboxRecord } from "../../ledger/events.ts";
 import type { EffectStore } from "../../ledger/transaction.ts";
 import { type GlobalOptions, helpEnd, outputFor } from "../command.ts";
 import { eventJson, isRejected, statusOf } from "../event-view.ts";
-import { CliError, exitCodes } from "../exit-codes.ts";
+import { CliError } from "../exit-codes.ts";
 import { withStore } from "../open-store.ts";
 import {
   type Box,
@@ -162,12 +162,10 @@ function refused(event: StoredEvent): CliError {
     return new CliError(
       "EVENT_UNREADABLE",
       `The message ${id} is no event, so nothing can handle it: let its producer send it again, or discard it. Nothing was changed.`,
-      exitCodes.refused,
     );
   }
   return new CliError(
     "EVENT_NOT_DEAD",
     `The event ${id} (${placeOf(event)}) is ${statusOf(event)}, and no dead letter. Nothing was changed.`,
-    exitCodes.refused,
   );
 }

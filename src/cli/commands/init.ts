@@ -7,7 +7,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { type GlobalOptions, helpEnd, outputFor } from "../command.ts";
-import { CliError, exitCodes } from "../exit-codes.ts";
+import { CliError } from "../exit-codes.ts";
 import { loadGatewayPart } from "../gateway-parts.ts";
 import { packageVersion } from "../package-version.ts";
 import { counted } from "../text.ts";
@@ -36,11 +36,7 @@ export function addInit(program: Command): void {
 async function run(command: readonly string[], options: InitOptions): Promise<void> {
   const file = resolve(options.config);
   if (existsSync(file))
-    throw new CliError(
-      "EXISTS",
-      `${file} is there already and was left as it is.`,
-      exitCodes.usage,
-    );
+    throw new CliError("EXISTS", `${file} is there already and was left as it is.`);
   if (!existsSync(dirname(file)))
     throw new CliError("USAGE", `There is no folder ${dirname(file)}.`);
   const { firstConfig } = await loadGatewayPart(() => import("../../gateway/first-config.ts"));
@@ -54,7 +50,6 @@ async function run(command: readonly string[], options: InitOptions): Promise<vo
     throw new CliError(
       "SERVER_UNREACHABLE",
       `The server can't be looked at: ${(error as Error).message}. Nothing was written.`,
-      exitCodes.found,
     );
   });
   writeFileSync(file, text, { flag: "wx" });

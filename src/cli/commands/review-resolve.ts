@@ -9,7 +9,7 @@ import type { Json } from "../../base/plain-json.ts";
 import { type Resolution, type ReviewDecision, resolve } from "../../guard/review.ts";
 import type { OperationRecord } from "../../ledger/record.ts";
 import { type GlobalOptions, helpEnd, parseCount, outputFor } from "../command.ts";
-import { CliError, exitCodes } from "../exit-codes.ts";
+import { CliError } from "../exit-codes.ts";
 import { findOperation } from "../find-operation.ts";
 import { withStore } from "../open-store.ts";
 import { operationJson } from "../operation-view.ts";
@@ -142,5 +142,5 @@ async function confirmVersion(
   const answer = await question.question("Record this? [y/N] ");
   question.close();
   if (/^y(es)?$/i.test(answer.trim())) return record.version;
-  throw new CliError("NOT_CONFIRMED", "Nothing was recorded.", exitCodes.refused);
+  throw new CliError("NOT_CONFIRMED", "Nothing was recorded.");
 }

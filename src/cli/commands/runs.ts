@@ -4,6 +4,7 @@
  * @module
  */
 import { type Command, Option } from "commander";
+import { NeverTwiceError } from "../../base/errors.ts";
 import type { RunRecord, StepRecord } from "../../ledger/runs.ts";
 import { type GlobalOptions, helpEnd, outputFor, parseCount } from "../command.ts";
 import { CliError } from "../exit-codes.ts";
@@ -147,8 +148,10 @@ async function retry(runId: string, command: Command): Promise<void> {
   );
 }
 
-function noRun(runId: string, tenant: string): CliError {
-  return new CliError("RUN_NOT_FOUND", `No run ${runId} is recorded for tenant ${tenant}.`);
+function noRun(runId: string, tenant: string): NeverTwiceError {
+  return new NeverTwiceError("RUN_NOT_FOUND", `No run ${runId} is recorded for tenant ${tenant}.`, {
+    details: { tenant, runId },
+  });
 }
 
 function runJson(run: RunRecord): Record<string, unknown> {

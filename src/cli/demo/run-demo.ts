@@ -8,7 +8,7 @@ import { isNeverTwiceError } from "../../base/errors.ts";
 import { errorText } from "../../base/errors.ts";
 import type { JournalLine } from "../../ledger/journal.ts";
 import { type LedgerRow, spawnFakeProvider } from "../../testing/fake-provider/index.ts";
-import { CliError, exitCodes } from "../exit-codes.ts";
+import { CliError } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { counted } from "../text.ts";
 import { type Props, playAct } from "./acts.ts";
@@ -79,7 +79,7 @@ async function play(props: Omit<Props, "provider">): Promise<ActReport> {
   const startedAtMs = Date.now();
   await playAct({ ...props, provider }).catch((error: unknown) => {
     if (error instanceof CliError || isNeverTwiceError(error)) throw error;
-    throw new CliError("DEMO_FAILED", `The story broke off: ${errorText(error)}.`, exitCodes.found);
+    throw new CliError("DEMO_FAILED", `The story broke off: ${errorText(error)}.`);
   });
   const ledger = await provider.ledger();
   const journal =

@@ -8,6 +8,7 @@
  */
 import type { Consumer, JetStreamClient, JsMsg } from "@nats-io/jetstream";
 import { headers as createHeaders } from "@nats-io/transport-node";
+import { spread } from "../../base/back-off.ts";
 import { canonicalJson, sha256Hex } from "../../base/canonical-json.ts";
 import { errorText } from "../../base/errors.ts";
 import { pause, systemRuntime } from "../../base/runtime.ts";
@@ -82,7 +83,7 @@ export async function consumeNats<Driver>(options: NatsConsumerOptions<Driver>):
     } catch (error) {
       options.onWarning?.(`the stream is not consumed: ${errorText(error)}`);
     }
-    await pause(systemRuntime, 1000, signal);
+    await pause(systemRuntime, spread(systemRuntime, 1000), signal);
   }
   await Promise.all(underWay);
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from "amqplib";
+import { backOffMs, spread } from "../../base/back-off.ts";
 import { errorText } from "../../base/errors.ts";
 import { pause, systemRuntime } from "../../base/runtime.ts";
 import type { CloudEventJson } from "../../effects/cloud-event.ts";
@@ -116,8 +117,8 @@ export async function consumeRabbitMq<Driver>(
     } catch (error) {
       options.onWarning?.(`the queue ${options.queue} is not consumed: ${errorText(error)}`);
     }
-    const restMs = Math.min(250 * 2 ** Math.min(failures, 20), 30_000);
-    await pause(systemRuntime, restMs, signal);
+    const restMs = backOffMs({ firstMs: 250, lastMs: 30_000 }, failures + 1);
+    await pause(systemRuntime, spread(systemRuntime, restMs), signal);
   }
 }
 
@@ -187,7 +188,7 @@ async function takeMessage<Driver>(
     await pause(systemRuntime, received.retryAfterMs, options.signal);
   } catch (error) {
     options.onWarning?.(`event ${name} was not received: ${errorText(error)}`);
-    await pause(systemRuntime, 1000, options.signal);
+    await pause(systemRuntime, spread(systemRuntime, 1000), options.signal);
   }
   answer(() => channel.nack(message, false, true));
 }

@@ -15,6 +15,7 @@ import {
   type Transport,
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
+import { backOffMs, spread } from "../../base/back-off.ts";
 import { errorText } from "../../base/errors.ts";
 import { type Runtime, systemRuntime } from "../../base/runtime.ts";
 import { UpstreamLost, UpstreamNotConnected, UpstreamRefusal } from "./upstream-errors.ts";
@@ -290,8 +291,9 @@ export class UpstreamConnection {
     if (this.#state === "closed") return;
     this.#become("down", reason);
     const { first, last } = this.#options.backOffMs ?? { first: 250, last: 30_000 };
-    const waitMs = Math.min(first * 2 ** this.#tries, last);
     this.#tries += 1;
+    const fullMs = backOffMs({ firstMs: first, lastMs: last }, this.#tries);
+    const waitMs = spread(this.#runtime, fullMs);
     this.#cancelRetry = this.#runtime.after(waitMs, () => void this.start());
   }
 

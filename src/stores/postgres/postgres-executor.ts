@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../../base/back-off.ts";
 import { NeverTwiceError } from "../../base/errors.ts";
 import { type Runtime, pause, startTimer } from "../../base/runtime.ts";
 import { refuseInside, runInside } from "../shared/open-transaction.ts";
@@ -37,6 +38,7 @@ const databaseClock = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 /** Serialisation failure, deadlock, lock not available: nothing was written, trying again is right. */
 const transient = new Set(["40001", "40P01", "55P03"]);
 const maxTries = 15;
+const conflictWaits = { firstMs: 2, lastMs: 100 };
 
 /** Compiles statements on first use. */
 export function createPostgresExecutor<Client extends PostgresClient>(
@@ -111,7 +113,7 @@ async function withRetry<T>(
       return await work();
     } catch (error) {
       if (!isTransient(error) || tries === maxTries) throw toError(error);
-      await pause(options.runtime, Math.min(2 ** tries, 100));
+      await pause(options.runtime, spread(options.runtime, backOffMs(conflictWaits, tries)));
     }
   }
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { backOffMs, spread } from "../../base/back-off.ts";
 import { type Runtime, pause } from "../../base/runtime.ts";
 import { refuseInside, runInside } from "../shared/open-transaction.ts";
 import type {
@@ -156,6 +157,8 @@ function rollBack(database: SqliteDatabase): void {
   }
 }
 
+const lockWaits = { firstMs: 5, lastMs: 200 };
+
 /**
  * The driver waits `busy_timeout` itself; beyond it the whole transaction is tried again (case 38).
  * An open transaction of this process on the same connection is waited for like another process's.
@@ -167,14 +170,14 @@ export async function withBusyRetry<T>(
 ): Promise<T> {
   const gate = gateOf(database);
   const startedAtMs = options.runtime.monotonicMs();
-  for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
+  for (let tries = 1; ; tries += 1) {
     try {
       if (gate.released !== undefined) throw heldByTransaction;
       return work();
     } catch (error) {
       const spentMs = options.runtime.monotonicMs() - startedAtMs;
       if (!isBusy(error) || spentMs > options.busyRetryMs) throw toStoreError(error);
-      const waiting = pause(options.runtime, waitMs);
+      const waiting = pause(options.runtime, spread(options.runtime, backOffMs(lockWaits, tries)));
       await (gate.released === undefined ? waiting : Promise.race([gate.released, waiting]));
     }
   }
