@@ -20,14 +20,36 @@ export function parseObject(text: string): JsonObject {
   throw new InvalidArgumentError("It must be a JSON object.");
 }
 
+/** Reads one header, beside those that were read before. */
+export function parseHeader(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, name = "", value = ""] = /^([^:\s]+):\s*(.*\S)\s*$/.exec(text) ?? [];
+  try {
+    return Object.fromEntries(new Headers({ ...before, [name]: value }));
+  } catch {
+    throw new InvalidArgumentError('It must be "Name: value".');
+  }
+}
+
 /** The server of a command line. A command gets the whole environment, as if it were started by hand. */
 export function specOf(
   [command = "", ...args]: readonly string[],
-  options: { readonly name: string; readonly url?: string },
+  options: {
+    readonly name: string;
+    readonly url?: string;
+    readonly header?: Readonly<Record<string, string>>;
+  },
 ): UpstreamSpec {
-  const { name, url } = options;
-  if (url !== undefined)
-    return { kind: "url", name, url, headers: {}, protocol: "auto", requests: [] };
+  const { name, url, header: headers = {} } = options;
+  if (url !== undefined) {
+    if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ""))
+      throw new CliError("USAGE", `--url must be an http:// or https:// address, not ${url}.`);
+    return { kind: "url", name, url, headers, protocol: "auto", requests: [] };
+  }
+  if (Object.keys(headers).length > 0)
+    throw new CliError("USAGE", "--header goes with --url: a command gets its environment.");
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,

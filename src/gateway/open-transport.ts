@@ -9,12 +9,17 @@ import type { UpstreamSpec } from "./config/gateway-config.ts";
 
 /** Opens a transport; `onDiagnostic` gets what a command writes to its standard error. */
 export function openTransport(spec: UpstreamSpec, onDiagnostic: (text: string) => void): Transport {
-  if (spec.kind === "url") {
-    return new StreamableHTTPClientTransport(new URL(spec.url), {
-      requestInit: { headers: { ...spec.headers } },
-    });
-  }
-  return openProcess(spec, onDiagnostic);
+  return spec.kind === "url" ? openByUrl(spec) : openProcess(spec, onDiagnostic);
+}
+
+/** The transport to a URL. */
+export function openByUrl({
+  url,
+  headers,
+}: Extract<UpstreamSpec, { kind: "url" }>): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+  });
 }
 
 /** The transport of a command; the process starts with it. */

@@ -2,27 +2,13 @@
  * The standing proxy of `nevertwice chaos`: any client in front, any server behind, and faults by a
  * seed. The ledger of the server tells what each did.
  */
-import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { callTool, connectAgent } from "../gateway/support/gateway-world.ts";
 import { refundServer, refundUrl } from "../gateway/support/servers.ts";
-import { builtMain, startCli } from "./run-cli.ts";
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "nevertwice-chaos-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
-function effectsIn(place: string): number {
-  const ledger = join(place, "ledger.jsonl");
-  return existsSync(ledger) ? readFileSync(ledger, "utf8").trim().split("\n").length : 0;
-}
+import { chaosFolder, effectsIn, listeningProxy, pipedProxy } from "./chaos-proxies.ts";
 
 const args = { order_id: "8812", amount_minor: 48_000 };
 
@@ -31,38 +17,22 @@ async function connectByPipe(
   place: string,
   options: readonly string[],
 ): Promise<{ client: Client; closed: Promise<void>; said: () => string }> {
-  let said = "";
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [builtMain(), "chaos", ...options, "--", process.execPath, refundServer()],
-    env: { LEDGER_FOLDER: place },
-    stderr: "pipe",
-  });
-  transport.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
+  const command = ["--", process.execPath, refundServer()];
+  const { transport, said } = pipedProxy([...options, ...command], { LEDGER_FOLDER: place });
   const client = new Client({ name: "agent", version: "1.0.0" });
   const closed = new Promise<void>((resolve) => Object.assign(client, { onclose: resolve }));
   await client.connect(transport);
   onTestFinished(() => client.close());
-  return { client, closed, said: () => said };
+  return { client, closed, said };
 }
 
-/** A proxy at a port; gives its URL. */
-async function listen(place: string, options: readonly string[]): Promise<string> {
-  const child = startCli(["chaos", "--json", "--listen", "0", "--rate", "1", ...options], {
-    env: { LEDGER_FOLDER: place },
-  });
-  onTestFinished(async () => {
-    const ended = once(child, "close");
-    child.kill("SIGTERM");
-    await ended;
-    expect(child.exitCode).toBe(0);
-  });
-  const [printed] = (await once(child.stdout ?? child, "data")) as [Buffer];
-  return (JSON.parse(printed.toString("utf8")) as { url: string }).url;
+/** A proxy at a port that strikes every call; gives its URL. */
+function listen(place: string, options: readonly string[]): Promise<string> {
+  return listeningProxy(["--rate", "1", ...options], { LEDGER_FOLDER: place });
 }
 
 it("over a pipe one call arrives twice, and the client gets its one answer", async () => {
-  const place = folder();
+  const place = chaosFolder();
   const { client, said } = await connectByPipe(place, ["--rate", "1", "--faults", "duplicated"]);
   const answer = await callTool(client, "issue_refund", args);
   expect(answer.structuredContent).toMatchObject({ order_id: "8812" });
@@ -71,7 +41,7 @@ it("over a pipe one call arrives twice, and the client gets its one answer", asy
 });
 
 it("over a pipe a kill ends the client's connection after the effect", async () => {
-  const place = folder();
+  const place = chaosFolder();
   const { client, closed } = await connectByPipe(place, ["--rate", "1", "--faults", "killed"]);
   await expect(callTool(client, "issue_refund", args)).rejects.toThrow();
   await closed;
@@ -81,7 +51,7 @@ it("over a pipe a kill ends the client's connection after the effect", async () 
 it("a seed strikes the same calls again", async () => {
   const struck = async (seed: string): Promise<string> => {
     const options = ["--seed", seed, "--faults", "none,duplicated", "--rate", "0.5"];
-    const { client, said } = await connectByPipe(folder(), options);
+    const { client, said } = await connectByPipe(chaosFolder(), options);
     for (let call = 0; call < 12; call += 1) await callTool(client, "list_refunds", {});
     await expect.poll(said).toMatch(/call 12, .*\n/);
     return said();
@@ -97,7 +67,7 @@ it.each([
   ["unavailable-before", 503, 0],
   ["unavailable-after", 503, 1],
 ] as const)("%s is a real HTTP %d, with %d effects", async (fault, status, effects) => {
-  const place = folder();
+  const place = chaosFolder();
   const url = await listen(place, ["--faults", fault, "--url", await refundUrl(place)]);
   const agent = await connectAgent(url);
   await expect(callTool(agent, "issue_refund", args)).rejects.toMatchObject({ status });
@@ -105,7 +75,7 @@ it.each([
 });
 
 it("a reply that is late reaches nobody who has stopped waiting", async () => {
-  const place = folder();
+  const place = chaosFolder();
   const options = ["--faults", "timed-out", "--hold-ms", "60000"];
   const url = await listen(place, [...options, "--url", await refundUrl(place)]);
   const agent = await connectAgent(url);
@@ -117,7 +87,7 @@ it("a reply that is late reaches nobody who has stopped waiting", async () => {
 it.each(["legacy", "modern"] as const)(
   "a command stands behind a port; killed, it is started again (%s)",
   async (era) => {
-    const place = folder();
+    const place = chaosFolder();
     const command = ["--", process.execPath, refundServer()];
     const url = await listen(place, ["--faults", "killed", ...command]);
     const agent = await connectAgent(url, { era });
@@ -129,7 +99,7 @@ it.each(["legacy", "modern"] as const)(
 );
 
 it("what is no call of a tool passes unbroken, and a lost session is told as one", async () => {
-  const place = folder();
+  const place = chaosFolder();
   const url = await listen(place, [
     "--faults",
     "reply-lost",
@@ -146,4 +116,32 @@ it("what is no call of a tool passes unbroken, and a lost session is told as one
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   expect((await fetch(url, { method: "POST", headers, body })).status).toBe(404);
   await client.close();
+});
+
+it("over a pipe a URL that nobody listens at is told, and not waited for", async () => {
+  const { transport } = pipedProxy(["--url", "http://127.0.0.1:9/mcp"]);
+  const client = new Client({ name: "agent", version: "1.0.0" });
+  onTestFinished(() => client.close());
+  await expect(client.connect(transport)).rejects.toThrow("what it did is unknown");
+});
+
+it("a header of the command line reaches the server at the URL", async () => {
+  const seen: unknown[] = [];
+  const server = createServer(({ headers }, response) => {
+    seen.push(headers.authorization);
+    response.writeHead(401).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const { transport } = pipedProxy([
+    "--url",
+    `http://127.0.0.1:${port}/mcp`,
+    "--header",
+    "Authorization: Bearer of-the-test",
+  ]);
+  const client = new Client({ name: "agent", version: "1.0.0" });
+  onTestFinished(() => client.close());
+  await expect(client.connect(transport)).rejects.toThrow("No reply came");
+  expect(seen).toEqual(["Bearer of-the-test"]);
 });

@@ -283,7 +283,9 @@ it("what can't be played is refused in a sentence, before anything is called", a
     [["--tool", "x", "--args", '{"a":"{run}"}', "--probe-command", "echo 1"], "Name one server"],
     [["--tool", "x", "--faults", "earthquake", ...server], "reply-lost"],
     [["--tool", "x", "--listen", "0", ...server], "use one"],
-    [["--url", "http://127.0.0.1:9/mcp"], "needs --listen"],
+    [["--url", "http://127.0.0.1:9/mcp", "--faults", "killed"], "can't be killed"],
+    [["--url", "127.0.0.1:9/mcp"], "http://"],
+    [["--header", "Authorization: Bearer x", ...server], "goes with --url"],
     [["--faults", "unavailable-after", ...server], "a 503 needs HTTP"],
     [["--listen", "0", "--faults", "killed", "--url", "http://127.0.0.1:9/mcp"], "can't be killed"],
   ] as const;

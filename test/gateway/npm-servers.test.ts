@@ -18,9 +18,8 @@ import { serveAgentsOnHttp } from "../../src/gateway/serve-http.ts";
 import { passThroughGuard } from "../support/pass-through.ts";
 import { type StoreSuite, describeStores, sqliteSuite } from "../support/stores.ts";
 import { callTool, connectAgent, toldBy } from "./support/gateway-world.ts";
-import { npmServer } from "./support/servers.ts";
+import { everything, npmServer } from "./support/servers.ts";
 
-const everything = npmServer("@modelcontextprotocol/server-everything/dist/index.js");
 const filesystem = npmServer("@modelcontextprotocol/server-filesystem/dist/index.js");
 const git = npmServer("@cyanheads/git-mcp-server/dist/index.js");
 

@@ -2,9 +2,8 @@
  * Software of others that tests MCP servers, unchanged, at the bare server and at the gateway in front
  * of it: the official conformance suite, and the Inspector's load test. `.ci/run` installs them.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -15,7 +14,7 @@ import { serveAgentsOnHttp } from "../../src/gateway/serve-http.ts";
 import { everyPartRequired, warnLoudly } from "../support/postgres-server.ts";
 import { type StoreSuite, describeStores } from "../support/stores.ts";
 import { createGatewayWorld } from "./support/gateway-world.ts";
-import { npmServer, refundUrl } from "./support/servers.ts";
+import { everything, everythingUrl, refundUrl } from "./support/servers.ts";
 
 const installed = process.env["NEVERTWICE_OUTSIDE"];
 if (installed === undefined) {
@@ -40,35 +39,6 @@ function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "nevertwice-outside-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
-}
-
-const everything = npmServer("@modelcontextprotocol/server-everything/dist/index.js");
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function bareUrl(): Promise<string> {
-  const port = await freePort();
-  const child: ChildProcess = spawn(process.execPath, [everything, "streamableHttp"], {
-    env: { ...process.env, PORT: String(port) },
-    stdio: "ignore",
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const url = `http://127.0.0.1:${port}/mcp`;
-  await expect
-    .poll(() =>
-      fetch(url).then(
-        ({ status }) => status,
-        () => 0,
-      ),
-    )
-    .toBeGreaterThan(0);
-  return url;
 }
 
 async function gatewayUrl(suite: StoreSuite): Promise<string> {
@@ -135,7 +105,7 @@ const ofMissingTools = [
 describe.skipIf(installed === undefined)("outside software", () => {
   describeStores("the conformance suite", (suite) => {
     it("loses no check that passes at the bare server, but for what is named", async () => {
-      const bare = await passing(await bareUrl());
+      const bare = await passing(await everythingUrl());
       const guarded = await passing(await gatewayUrl(suite));
       const lost = [...bare].filter((check) => !guarded.has(check));
       expect(lost.toSorted()).toEqual(ofMissingTools.toSorted());

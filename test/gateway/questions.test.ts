@@ -12,7 +12,7 @@ import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import { openSqlite } from "../support/stores.ts";
 import { connectOldAgent } from "./support/asked-agent.ts";
 import { callTool, createGatewayWorld, toldBy } from "./support/gateway-world.ts";
-import { npmServer } from "./support/servers.ts";
+import { everything } from "./support/servers.ts";
 
 it("an agent of the older era is asked while it waits, and its call is one effect", async () => {
   const opened = await openSqlite();
@@ -33,7 +33,6 @@ it("an agent of the older era is asked while it waits, and its call is one effec
 async function startEverything(requests: string): Promise<Gateway> {
   const opened = await openSqlite();
   const folder = mkdtempSync(join(tmpdir(), "nevertwice-everything-"));
-  const everything = npmServer("@modelcontextprotocol/server-everything/dist/index.js");
   const text = `
 unlisted: pass
 upstreams:

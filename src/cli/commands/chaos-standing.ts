@@ -35,8 +35,6 @@ export async function standBetween(
     () => import("../../gateway/chaos/open-proxy.ts"),
   );
   if (listen === undefined) {
-    if (spec.kind === "url")
-      throw new CliError("USAGE", "A server at a URL needs --listen, or --tool to call.");
     say(options, { seed }, `seed ${seed}`);
     return serveStdioWithFaults({ spec, plan, holdMs });
   }
@@ -64,7 +62,10 @@ function planOf(
   const playable = playableFaults({ front, back: spec.kind });
   const missing = (faults ?? []).filter((fault) => !playable.includes(fault));
   if (missing.length > 0)
-    throw new CliError("USAGE", `Here ${missing.join(", ")} can't be played: ${reasons[front]}`);
+    throw new CliError(
+      "USAGE",
+      `Here ${missing.join(", ")} can't be played: ${missing.includes("killed") ? noProcess : noHttp}`,
+    );
   return seededPlan({
     seed,
     rate,
@@ -72,10 +73,8 @@ function planOf(
   });
 }
 
-const reasons = {
-  stdio: "a 503 needs HTTP, which --listen speaks.",
-  http: "a server at a URL can't be killed; name its command.",
-};
+const noHttp = "a 503 needs HTTP, which --listen speaks.";
+const noProcess = "a server at a URL can't be killed; name its command.";
 
 /** Says what each call meets. */
 function told(plan: FaultPlan, options: StandingChaosOptions): FaultPlan {

@@ -14,13 +14,14 @@ import { CliError, exitCodes } from "../exit-codes.ts";
 import { loadGatewayPart } from "../gateway-parts.ts";
 import type { Output } from "../output.ts";
 import { packageVersion } from "../package-version.ts";
-import { parseObject, reached, specOf } from "../server-spec.ts";
+import { parseHeader, parseObject, reached, specOf } from "../server-spec.ts";
 import { counted } from "../text.ts";
 import { standBetween } from "./chaos-standing.ts";
 
 /** Options of the command. */
 export interface ChaosOptions extends GlobalOptions {
   readonly url?: string;
+  readonly header?: Readonly<Record<string, string>>;
   readonly tool?: string;
   readonly args: JsonObject;
   readonly meta: JsonObject;
@@ -46,6 +47,7 @@ export function addChaos(program: Command): void {
     .argument("[command...]", "a server's or gateway's command, behind --")
     .description("break calls to an MCP server, and count the effects: a test server only")
     .option("--url <url>", "the server at this URL")
+    .option("--header <header>", 'with --url: "Name: value", more than once', parseHeader)
     .option("--faults <names>", "only these, with commas between", parseFaults)
     .option(
       "--seed <number>",
@@ -62,6 +64,7 @@ export function addChaos(program: Command): void {
         "chaos --url http://127.0.0.1:8420/mcp --tool add_note --args '{\"text\":\"{run}\"}' --probe-command 'wc -l < notes.txt'",
         "chaos --listen 8421 --url http://127.0.0.1:8420/mcp --seed 7",
         "chaos --seed 7 -- node notes.mjs",
+        "chaos --seed 7 --url http://127.0.0.1:8420/mcp",
       ]),
     )
     .action(async (words: readonly string[], _options: object, self: Command) => {
@@ -94,7 +97,7 @@ function addStandingOptions(command: Command): void {
     .addOption(
       new Option(
         "--listen <port>",
-        "without --tool: stand at this port for any client; 0 is a free one",
+        "without --tool: stand at this port for any client, 0 is a free one; else on standard input and output",
       ).argParser(parseWhole),
     )
     .option(
@@ -133,10 +136,7 @@ function parseShare(text: string): number {
 async function run(command: readonly string[], options: ChaosOptions): Promise<void> {
   if (command.length > 0 === (options.url !== undefined))
     throw new CliError("USAGE", "Name one server: a command behind --, or --url.");
-  const spec = specOf(command, {
-    name: "server",
-    ...(options.url === undefined ? {} : { url: options.url }),
-  });
+  const spec = specOf(command, { ...options, name: "server" });
   if (options.tool === undefined) return standBetween(spec, options);
   if (options.listen !== undefined)
     throw new CliError(

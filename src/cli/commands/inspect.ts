@@ -13,13 +13,14 @@ import { type GlobalOptions, helpEnd, outputFor } from "../command.ts";
 import { CliError, exitCodes } from "../exit-codes.ts";
 import { loadGatewayPart } from "../gateway-parts.ts";
 import type { Output } from "../output.ts";
-import { parseObject, reached, specOf } from "../server-spec.ts";
+import { parseHeader, parseObject, reached, specOf } from "../server-spec.ts";
 import { packageVersion } from "../package-version.ts";
 import { counted } from "../text.ts";
 
 interface InspectOptions extends GlobalOptions {
   readonly config?: string;
   readonly url?: string;
+  readonly header?: Readonly<Record<string, string>>;
   readonly name: string;
   readonly pin?: boolean;
   readonly probe?: string;
@@ -36,6 +37,7 @@ export function addInspect(program: Command): void {
     .description("look at the tools of MCP servers, draft their policies, pin their definitions")
     .option("--config <file>", "look at the servers of this configuration")
     .option("--url <url>", "look at the server at this URL")
+    .option("--header <header>", 'with --url: "Name: value", more than once', parseHeader)
     .option("--name <name>", "what to call the server in a draft", "server")
     .option("--pin", "with --config: pin every definition as it is now")
     .option("--probe <tool>", "call this tool twice, and look at the state: a test server only")

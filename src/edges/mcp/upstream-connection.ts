@@ -18,7 +18,12 @@ import {
 import { backOffMs, spread } from "../../base/back-off.ts";
 import { errorText } from "../../base/errors.ts";
 import { type Runtime, systemRuntime } from "../../base/runtime.ts";
-import { UpstreamLost, UpstreamNotConnected, UpstreamRefusal } from "./upstream-errors.ts";
+import {
+  UpstreamLost,
+  UpstreamNotConnected,
+  UpstreamRefusal,
+  isSessionGone,
+} from "./upstream-errors.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -318,10 +323,4 @@ function takeProgress(live: Live, params: Members): boolean {
   const pending = live.pending.get(Number(progressToken));
   pending?.onProgress?.(progress);
   return pending !== undefined || Number(progressToken) >= firstRequestId;
-}
-
-/** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
-function isSessionGone(error: unknown, transport: Transport): boolean {
-  const status: unknown = (error as { status?: unknown } | null)?.status;
-  return status === 404 && transport.sessionId !== undefined;
 }

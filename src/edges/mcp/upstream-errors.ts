@@ -29,6 +29,18 @@ export class UpstreamRefusal extends Error {
 }
 
 /**
+ * True when an error of a transport says that the server forgot the session. It is no proof that the
+ * message was not served.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+export function isSessionGone(
+  error: unknown,
+  { sessionId }: { readonly sessionId?: string | undefined },
+): boolean {
+  return (error as { status?: unknown } | null)?.status === 404 && sessionId !== undefined;
+}
+
+/**
  * JSON-RPC errors of a server that has not run the request: the method is not there, or its
  * parameters were refused. -32603 and all others may come after the effect.
  * https://www.jsonrpc.org/specification#error_object

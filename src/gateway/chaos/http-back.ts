@@ -1,12 +1,9 @@
 /**
- * What is behind the proxy by HTTP: a server at a URL, or a command that is started.
+ * What is behind the proxy by HTTP, and a server at a URL as the plain case of it.
  *
  * @module
  */
-import { randomUUID } from "node:crypto";
-import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/client";
 import type { UpstreamSpec } from "../config/gateway-config.ts";
-import { ChildServer } from "./child-server.ts";
 
 /** A request, read. */
 export interface BackRequest {
@@ -15,6 +12,7 @@ export interface BackRequest {
   readonly body: string;
   /** The body's JSON. */
   readonly message: unknown;
+  /** Aborts when the client is gone. */
   readonly signal?: AbortSignal;
 }
 
@@ -53,90 +51,17 @@ export function endToEnd(
   );
 }
 
-/** A server at a URL. */
+/** A server at a URL. What is still open when it closes is broken off. */
 export function urlBack({ url, headers }: Extract<UpstreamSpec, { kind: "url" }>): HttpBack {
+  const over = new AbortController();
   return {
     forward: ({ method, headers: given, body, signal }) =>
       fetch(url, {
         method,
         headers: { ...given, ...headers },
+        signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
         ...(body === "" ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
       }),
-    close: async () => {},
+    close: async () => over.abort(),
   };
-}
-
-type CommandSpec = Extract<UpstreamSpec, { kind: "command" }>;
-
-const sessionHeader = "mcp-session-id";
-
-/** The process of clients that open no session: the newer era has none. */
-const sessionless = "";
-
-/**
- * A command: a process for each session, and one for everyone without. Replies come as JSON;
- * notifications and questions of the server don't pass, for there is no stream to put them on.
- */
-export function commandBack(spec: CommandSpec, onDiagnostic: (text: string) => void): HttpBack {
-  const servers = new Map<string, Promise<ChildServer>>();
-  const started = (session: string): Promise<ChildServer> => {
-    const server = startServer(spec, onDiagnostic);
-    servers.set(session, server);
-    const forget = (): void => {
-      if (servers.get(session) === server) servers.delete(session);
-    };
-    server.then(({ ended }) => ended).then(forget, forget);
-    return server;
-  };
-  const all = async (end: (server: ChildServer) => void | Promise<void>): Promise<void> => {
-    await Promise.allSettled([...servers.values()].map((server) => server.then(end)));
-  };
-  return {
-    forward: async ({ method, headers, message }) => {
-      const known = headers[sessionHeader];
-      const opens = (message as { method?: unknown } | undefined)?.method === "initialize";
-      const session = opens ? randomUUID() : (known ?? sessionless);
-      if (method === "DELETE") return closed(await servers.get(session));
-      if (method !== "POST" || message === undefined) return new Response(null, { status: 405 });
-      // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
-      if (known !== undefined && !opens && !servers.has(known))
-        return new Response("There is no such session.\n", { status: 404 });
-      const server = await (servers.get(session) ?? started(session));
-      const answer = await exchange(server, message as JSONRPCMessage);
-      if (opens) answer.headers.set(sessionHeader, session);
-      return answer;
-    },
-    kill: () => {
-      void all((server) => server.kill());
-      // Whoever comes now must not meet one that is dying.
-      servers.clear();
-    },
-    close: () => all((server) => server.close()),
-  };
-}
-
-async function startServer(
-  spec: CommandSpec,
-  onDiagnostic: (text: string) => void,
-): Promise<ChildServer> {
-  const refuse = (message: JSONRPCMessage): void => {
-    if (!("method" in message && "id" in message)) return;
-    const error = { code: -32_601, message: "No client can be asked here." };
-    void server.pass({ jsonrpc: "2.0", id: message.id, error }).catch(() => {});
-  };
-  const server = await ChildServer.start({ spec, onDiagnostic, onMessage: refuse });
-  return server;
-}
-
-async function exchange(server: ChildServer, message: JSONRPCMessage): Promise<Response> {
-  if ("method" in message && "id" in message)
-    return Response.json(await server.request(message satisfies JSONRPCRequest));
-  await server.pass(message);
-  return new Response(null, { status: 202 });
-}
-
-async function closed(server: ChildServer | undefined): Promise<Response> {
-  await server?.close();
-  return new Response(null, { status: server === undefined ? 404 : 200 });
 }

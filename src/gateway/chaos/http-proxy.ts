@@ -12,6 +12,7 @@ import { localhostHostValidation, localhostOriginValidation } from "@modelcontex
 import type { FaultPlan } from "./fault-plan.ts";
 import { type StruckCall, strike } from "./faults.ts";
 import { type BackRequest, type HttpBack, endToEnd } from "./http-back.ts";
+import { StruckAnswer, isQuestion } from "./struck-answer.ts";
 import { toolCalledBy } from "./tool-called.ts";
 
 /** Options of {@link startHttpProxy}. */
@@ -63,18 +64,19 @@ async function serve(
   const tool = toolCalledBy(asked.message);
   const fault = tool === undefined ? "none" : plan(tool);
   if (fault === "none") return passThrough(back, asked, response);
+  const answer = new StruckAnswer(response);
+  // A proxy that answers 503 has passed nothing on; but a server that isn't answered never gets there.
+  const passes = fault === "unavailable-after" ? isQuestion : (): boolean => true;
   const outcome = await strike(fault, {
-    send: () => whole(back.forward(asked)),
-    sendTwin: () => whole(back.forward(withAnotherId(asked))),
+    send: () => answer.hold(back.forward(asked), passes),
+    sendTwin: () => answer.hold(back.forward(withAnotherId(asked)), isQuestion),
     kill: () => back.kill?.(),
     effectSeen,
     holdMs,
   });
-  if (outcome.told === "nothing") return void request.socket.destroy();
-  if (outcome.told === "unavailable")
-    return void response.writeHead(503, { "retry-after": "1" }).end("Service Unavailable\n");
-  const { status, headers, body } = outcome.reply;
-  response.writeHead(status, headers).end(body);
+  if (outcome.told === "nothing") answer.lose();
+  else if (outcome.told === "unavailable") answer.refuse();
+  else answer.give(outcome.reply);
 }
 
 async function readRequest(request: IncomingMessage): Promise<BackRequest> {
@@ -96,18 +98,6 @@ function parsed(body: string): unknown {
 function withAnotherId(asked: BackRequest): BackRequest {
   const message = { ...(asked.message as object), id: `twin-${randomUUID()}` };
   return { ...asked, message, body: JSON.stringify(message) };
-}
-
-interface Whole {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-}
-
-async function whole(answer: Promise<Response>): Promise<Whole> {
-  const response = await answer;
-  const body = Buffer.from(await response.arrayBuffer());
-  return { status: response.status, headers: endToEnd(response.headers), body };
 }
 
 /** The client's going away reaches the server, too. */

@@ -13,7 +13,8 @@ import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { UpstreamSpec } from "../config/gateway-config.ts";
 import type { FaultPlan } from "./fault-plan.ts";
 import type { StruckCall } from "./faults.ts";
-import { commandBack, urlBack } from "./http-back.ts";
+import { commandBack } from "./command-back.ts";
+import { urlBack } from "./http-back.ts";
 import { type HttpProxy, startHttpProxy } from "./http-proxy.ts";
 import { type StdioProxy, proxyOnTransport } from "./stdio-proxy.ts";
 
@@ -77,9 +78,7 @@ export function listenWithFaults(options: StandingOptions, port: number): Promis
 }
 
 /** Serves one client on standard input and output; resolves when it or the server has ended. */
-export async function serveStdioWithFaults(
-  options: StandingOptions & { readonly spec: Extract<UpstreamSpec, { kind: "command" }> },
-): Promise<void> {
+export async function serveStdioWithFaults(options: StandingOptions): Promise<void> {
   const front = new StdioServerTransport();
   const proxy = await proxyOnTransport({ ...options, front, onDiagnostic: toStandardError });
   process.stdin.once("end", () => void proxy.close());

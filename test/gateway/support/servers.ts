@@ -5,10 +5,11 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const cache = join(root, ".cache/gateway");
@@ -43,6 +44,37 @@ export async function refundUrl(folder: string): Promise<string> {
   onTestFinished(() => void child.kill("SIGKILL"));
   const [printed] = (await once(child.stdout, "data")) as [Buffer];
   return printed.toString("utf8").trim();
+}
+
+/** The protocol's own example server, as a command's argument. */
+export const everything = npmServer("@modelcontextprotocol/server-everything/dist/index.js");
+
+/** Starts it by HTTP; gives its URL. */
+export async function everythingUrl(): Promise<string> {
+  const port = await freePort();
+  const child = spawn(process.execPath, [everything, "streamableHttp"], {
+    env: { ...process.env, PORT: String(port) },
+    stdio: "ignore",
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const url = `http://127.0.0.1:${port}/mcp`;
+  await expect
+    .poll(() =>
+      fetch(url).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    .toBeGreaterThan(0);
+  return url;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 /** The entry of a server from npm. */
