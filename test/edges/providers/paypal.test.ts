@@ -100,8 +100,6 @@ describeAdapter({
   answersFailed: { status: "FAILED" },
 });
 
-const same = (resource: Record<string, unknown>): Record<string, unknown> => resource;
-
 describeAdapter({
   title: "PayPal payouts",
   args: { receiver: "ada@example.com", amount: "480.00" },
@@ -127,8 +125,22 @@ describeAdapter({
   },
   keepsError: () => false,
   blind: true,
-  foreign: same,
-  differing: same,
+  pointer: true,
+  foreign: (resource) => ({
+    ...resource,
+    batch_header: {
+      ...(resource["batch_header"] as object),
+      sender_batch_header: { sender_batch_id: "by-hand" },
+    },
+  }),
+  differing: (resource) => ({
+    ...resource,
+    items: [
+      {
+        payout_item: { receiver: "eve@example.com", amount: { value: "480.00", currency: "EUR" } },
+      },
+    ],
+  }),
 });
 
 describe("a PayPal tool", () => {
