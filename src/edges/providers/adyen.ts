@@ -13,6 +13,7 @@ import type { ErrorClass } from "../../guard/contract.ts";
 import { adyen } from "./contracts/payments.ts";
 import { type AdapterOptions, type AdapterParts, isObject } from "./shared/adapter.ts";
 import { contractParts, refuseProvider } from "./shared/contract-parts.ts";
+import { checkOwnMethods } from "./shared/own-methods.ts";
 import { type SendGate, sendOnce } from "./shared/send-once.ts";
 
 type Modifications = CheckoutAPI["ModificationsApi"];
@@ -101,7 +102,7 @@ function modification<Args, Body>(
   modify: Modify<Body>,
 ): AdapterParts<Args, AdyenModification> {
   const { request, ...bounds } = options;
-  checkCredentials(checkout);
+  checkCheckout(checkout);
   return {
     contract: {
       ...contractParts(adyen, bounds),
@@ -122,7 +123,13 @@ function modification<Args, Body>(
   };
 }
 
-function checkCredentials(checkout: CheckoutAPI): void {
+function checkCheckout(checkout: CheckoutAPI): void {
+  checkOwnMethods(adyen.title, checkout, ["ModificationsApi"]);
+  checkOwnMethods(adyen.title, checkout?.ModificationsApi, [
+    "refundCapturedPayment",
+    "captureAuthorisedPayment",
+    "cancelAuthorisedPaymentByPspReference",
+  ]);
   const config = checkout?.client?.config;
   const isSet = (value: string | undefined): boolean => value !== undefined && value !== "";
   if (isSet(config?.apiKey) || (isSet(config?.username) && isSet(config?.password))) return;

@@ -20,13 +20,7 @@ import { sha256Hex } from "../../base/canonical-json.ts";
 import type { ErrorClass, LookUpAnswer } from "../../guard/contract.ts";
 import { dynamodb } from "./contracts/aws.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
-import {
-  awsCodeOf,
-  checkAwsCredentials,
-  classifyAws,
-  oneSend,
-  sendSlot,
-} from "./shared/aws-tool.ts";
+import { awsCodeOf, checkAwsClient, classifyAws, oneSend, sendSlot } from "./shared/aws-tool.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
@@ -59,7 +53,7 @@ export async function dynamodbTransact<Args>(
   const { request, marker, ...bounds } = options;
   if (typeof marker?.table !== "string" || typeof marker.partitionKey !== "string")
     refuseProvider(dynamodb.title, "`marker` must name a table and its partition key");
-  await checkAwsCredentials(dynamodb.title, client);
+  await checkAwsClient(dynamodb.title, client);
   const find = async (
     args: Args,
     key: string,

@@ -19,13 +19,7 @@ import {
 import type { ErrorClass, FoundEffect, LookUpAnswer } from "../../guard/contract.ts";
 import { ec2 } from "./contracts/aws.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
-import {
-  awsCodeOf,
-  checkAwsCredentials,
-  classifyAws,
-  oneSend,
-  sendSlot,
-} from "./shared/aws-tool.ts";
+import { awsCodeOf, checkAwsClient, classifyAws, oneSend, sendSlot } from "./shared/aws-tool.ts";
 import { contractParts, lookUpFacts } from "./shared/contract-parts.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
@@ -56,7 +50,7 @@ export async function ec2RunInstances<Args>(
   options: AdapterOptions<Args, Ec2LaunchRequest>,
 ): Promise<AdapterParts<Args, Ec2Launch>> {
   const { request, ...bounds } = options;
-  await checkAwsCredentials(ec2.title, client);
+  await checkAwsClient(ec2.title, client);
   const find = async (
     args: Args,
     tokens: readonly string[],

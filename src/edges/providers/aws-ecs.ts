@@ -21,7 +21,7 @@ import {
 import type { ErrorClass, FoundEffect, LookUpAnswer } from "../../guard/contract.ts";
 import { ecsTasks } from "./contracts/aws.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
-import { checkAwsCredentials, classifyAws, oneSend, sendSlot } from "./shared/aws-tool.ts";
+import { checkAwsClient, classifyAws, oneSend, sendSlot } from "./shared/aws-tool.ts";
 import { contractParts, lookUpFacts } from "./shared/contract-parts.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
@@ -52,7 +52,7 @@ export async function ecsRunTask<Args>(
   options: AdapterOptions<Args, EcsTaskRequest>,
 ): Promise<AdapterParts<Args, EcsTask>> {
   const { request, ...bounds } = options;
-  await checkAwsCredentials(ecsTasks.title, client);
+  await checkAwsClient(ecsTasks.title, client);
   const find = async (
     args: Args,
     key: string,

@@ -16,7 +16,7 @@ import {
 import type { ErrorClass } from "../../guard/contract.ts";
 import { sqsFifo } from "./contracts/aws.ts";
 import { type AdapterOptions, type AdapterParts, tagName } from "./shared/adapter.ts";
-import { checkAwsCredentials, classifyAws, oneSend, sendSlot } from "./shared/aws-tool.ts";
+import { checkAwsClient, classifyAws, oneSend, sendSlot } from "./shared/aws-tool.ts";
 import { contractParts } from "./shared/contract-parts.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
@@ -41,7 +41,7 @@ export async function sqsSendMessage<Args>(
   options: AdapterOptions<Args, SqsMessageRequest>,
 ): Promise<AdapterParts<Args, SqsMessage>> {
   const { request, ...bounds } = options;
-  await checkAwsCredentials(sqsFifo.title, client);
+  await checkAwsClient(sqsFifo.title, client);
   return {
     contract: {
       ...contractParts(sqsFifo, bounds),

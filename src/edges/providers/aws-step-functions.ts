@@ -19,13 +19,7 @@ import {
 import type { ErrorClass, LookUpAnswer } from "../../guard/contract.ts";
 import { stepFunctions } from "./contracts/aws.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
-import {
-  awsCodeOf,
-  checkAwsCredentials,
-  classifyAws,
-  oneSend,
-  sendSlot,
-} from "./shared/aws-tool.ts";
+import { awsCodeOf, checkAwsClient, classifyAws, oneSend, sendSlot } from "./shared/aws-tool.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
@@ -56,7 +50,7 @@ export async function stepFunctionsStart<Args>(
   const { request, stateMachineType, ...bounds } = options;
   if (stateMachineType !== "STANDARD")
     refuseProvider(stepFunctions.title, "only a STANDARD state machine keeps an execution's name");
-  await checkAwsCredentials(stepFunctions.title, client);
+  await checkAwsClient(stepFunctions.title, client);
   return {
     contract: {
       ...contractParts(stepFunctions, bounds),

@@ -37,4 +37,5 @@ export {
   tagName,
   unlessFailed,
 } from "./shared/adapter.ts";
+export { checkOwnMethods } from "./shared/own-methods.ts";
 export { type Attempt, type SendGate, sendOnce } from "./shared/send-once.ts";

@@ -13,6 +13,7 @@ import { linear as contract } from "./contracts/saas.ts";
 import { type AdapterOptions, type AdapterParts, difference } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
 import { whyNotRun } from "./shared/graphql-errors.ts";
+import { checkOwnMethods } from "./shared/own-methods.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
 /** The parameters of an issue; the id is the adapter's. */
@@ -43,6 +44,7 @@ export async function linearIssue<Args>(
   const { request, ...bounds } = options;
   if (typeof linear?.client?.request !== "function")
     refuseProvider(contract.title, "it needs a LinearClient of the @linear/sdk package");
+  checkOwnMethods(contract.title, linear.client, ["request"]);
   const find = async (
     args: Args,
     ids: readonly string[],

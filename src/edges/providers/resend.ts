@@ -12,6 +12,7 @@ import type { ErrorClass } from "../../guard/contract.ts";
 import { resend as contract } from "./contracts/saas.ts";
 import { type AdapterOptions, type AdapterParts, tagName } from "./shared/adapter.ts";
 import { contractParts, refuseProvider } from "./shared/contract-parts.ts";
+import { checkOwnMethods } from "./shared/own-methods.ts";
 import { sendOnce } from "./shared/send-once.ts";
 
 /** What is kept of an e-mail. */
@@ -34,6 +35,8 @@ export async function resendEmail<Args>(
   const { request, ...bounds } = options;
   if (typeof resend?.key !== "string" || resend.key === "")
     refuseProvider(contract.title, "it needs an instance of the resend package with an API key");
+  checkOwnMethods(contract.title, resend, ["post", "fetchRequest"]);
+  checkOwnMethods(contract.title, resend.emails, ["send", "create"]);
   return {
     contract: {
       ...contractParts(contract, bounds),

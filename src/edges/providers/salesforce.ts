@@ -12,6 +12,7 @@ import type { Json } from "../../base/plain-json.ts";
 import { salesforce } from "./contracts/business.ts";
 import { type EnsureBounds, type EnsureParts, isObject } from "./shared/adapter.ts";
 import { refuseProvider } from "./shared/contract-parts.ts";
+import { checkOwnMethods } from "./shared/own-methods.ts";
 import {
   NewerRecord,
   SessionExpired,
@@ -113,6 +114,7 @@ export async function salesforceUpsert<Desired>(
 function checkConnection(connection: Connection): void {
   if (typeof connection?.request !== "function")
     refuseProvider(salesforce.title, "it needs a Connection of the jsforce package");
+  checkOwnMethods(salesforce.title, connection, ["request"]);
   const { accessToken } = connection;
   if (typeof accessToken !== "string" || accessToken === "")
     refuseProvider(salesforce.title, "the Connection has no access token: log in first");

@@ -20,6 +20,7 @@ import {
   tagName,
 } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
+import { checkOwnMethods } from "./shared/own-methods.ts";
 import { type SendGate, sendOnce } from "./shared/send-once.ts";
 
 /** What is kept of a message. */
@@ -99,6 +100,7 @@ function tagged(asked: SlackMessageRequest, key: string): SlackMessageRequest {
 function fetchOf(client: WebClient): FetchFunction {
   const { token, fetchFn } = (client ?? {}) as unknown as { token?: string; fetchFn?: unknown };
   const hasToken = typeof token === "string" && token !== "";
+  checkOwnMethods(slack.title, client, ["apiCall", "makeRequest"]);
   if (typeof fetchFn === "function" && hasToken) return fetchFn as FetchFunction;
   return refuseProvider(slack.title, "it needs a WebClient of @slack/web-api 8 with a token");
 }

@@ -22,6 +22,7 @@ import {
   unlessFailed,
 } from "./shared/adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./shared/contract-parts.ts";
+import { checkOwnMethods } from "./shared/own-methods.ts";
 import { type SendGate, sendOnce } from "./shared/send-once.ts";
 
 /** A refund of a payment at Square. The key is the adapter's, and takes 80 of the reason's characters. */
@@ -91,6 +92,7 @@ async function checkedOptions(client: SquareClient): Promise<InnerOptions> {
   // It takes the place of everything in which a send can be counted.
   if (inner.fetcher !== undefined)
     return refuseProvider(square.title, "a client with a `fetcher` can't be held to one send");
+  checkOwnMethods(square.title, client.refunds, ["refundPayment"]);
   await inner.authProvider.getAuthRequest().catch(() => refuseProvider(square.title, reason));
   return inner;
 }

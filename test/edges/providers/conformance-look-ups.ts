@@ -29,6 +29,16 @@ export function describeLookUps<Args extends JsonObject>(
     return effect;
   };
 
+  describe.skipIf(subject.pointer !== true)("a repeat that is led to", () => {
+    it.each(["foreign", "differing"] as const)("a %s resource asks a person", async (which) => {
+      const { counterpart, settle, row } = scene();
+      await lost((resource) => subject[which](resource));
+      expect(await settle()).toBe("NEEDS_REVIEW");
+      expect(counterpart.effects).toHaveLength(1);
+      expect((await row()).status).toBe("NEEDS_REVIEW");
+    });
+  });
+
   describe.skipIf(subject.blind)("look-up", () => {
     it("that lags loses nothing and doubles nothing", async () => {
       const { counterpart, call, settle } = scene();

@@ -53,6 +53,8 @@ export interface AdapterSubject<Args extends JsonObject> {
   readonly seesSocket?: true;
   /** Nothing can look an effect up, so that a doubt goes to a person. */
   readonly blind?: true;
+  /** A repeat is led to the first resource: there is no other look-up. */
+  readonly pointer?: true;
   /** A second resource with the same tag. Absent: the tag is the resource's own id. */
   readonly twin?: (resource: Resource) => Resource;
   /** The same to the eye, but it carries no tag, or another one's. */

@@ -105,6 +105,30 @@ describe("claims", () => {
     ]);
   });
 
+  it("of a look-up without a lag are made where a source says so, and nowhere else", () => {
+    const prompt = providerContracts.filter(
+      (provider) => lookUpFacts(provider).lagMs !== undefined,
+    );
+    expect(prompt.map(({ name }) => name)).toEqual(["stripe"]);
+    expect(named("stripe").sources.map(({ url }) => url)).toContain(
+      "https://docs.stripe.com/api-v2-overview",
+    );
+  });
+
+  it.each([
+    ["alpaca", "key.maxLength"],
+    ["mangopay", "key.minLength"],
+    ["mangopay", "key.maxLength"],
+    ["plaid-transfer", "key.retentionMs"],
+    ["stripe", "key.mismatch"],
+    ["toss", "key.maxLength"],
+  ] as const)(
+    "of %s that were read at second hand, or of a part of it, are in doubt: %s",
+    (name, fact) => {
+      expect(named(name).uncertain).toContain(fact);
+    },
+  );
+
   it("in doubt count as the worst", () => {
     const stripe = named("stripe");
     const doubts = ["key.retentionMs", "key.atomic", "key.afterError"] as const;

@@ -2,7 +2,6 @@
  * Credentials that are missing are said when a tool is made, for every adapter: nothing can be claimed or
  * sent by a tool that isn't there.
  */
-import { readdirSync } from "node:fs";
 import { CheckoutAPI, Client as AdyenClient, Config, EnvironmentEnum } from "@adyen/api-library";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { EC2Client } from "@aws-sdk/client-ec2";
@@ -19,23 +18,7 @@ import { Resend } from "resend";
 import { SquareClient } from "square";
 import { Stripe } from "stripe";
 import { expect, it } from "vitest";
-
-const folder = new URL("../../../src/edges/providers/", import.meta.url);
-
-type Adapter = (sdk: unknown, options: unknown) => Promise<unknown>;
-
-/** Every adapter that there is; classes beside them are errors. */
-async function allAdapters(): Promise<ReadonlyMap<string, Adapter>> {
-  const files = readdirSync(folder).filter((name) => name.endsWith(".ts") && name !== "index.ts");
-  const adapters = new Map<string, Adapter>();
-  for (const file of files) {
-    const module = (await import(new URL(file, folder).href)) as Record<string, unknown>;
-    for (const [name, value] of Object.entries(module)) {
-      if (typeof value === "function" && /^[a-z]/.test(name)) adapters.set(name, value as Adapter);
-    }
-  }
-  return adapters;
-}
+import { adapterOptions, allAdapters } from "./all-adapters.ts";
 
 const aws = {
   region: "eu-west-1",
@@ -101,21 +84,6 @@ function stripeWithoutKey(): unknown {
   return Object.assign(new Stripe("sk_test_1"), { _authenticator: undefined });
 }
 
-/** Enough for every adapter to get as far as its credentials. */
-const options = {
-  request: () => ({}),
-  manifest: () => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }),
-  record: () => ({ id: "1", fields: {} }),
-  cluster: "prod",
-  org: "acme",
-  sobject: "Order__c",
-  externalIdField: "Shop_Id__c",
-  marker: { table: "markers", partitionKey: "pk" },
-  stateMachineType: "STANDARD",
-  timeoutMs: 1000,
-  flightMs: 1000,
-};
-
 it("every adapter is in the table", async () => {
   const adapters = await allAdapters();
   expect([...adapters.keys()].toSorted()).toEqual(Object.keys(forgotten).toSorted());
@@ -126,7 +94,7 @@ it.each(Object.keys(forgotten))("%s isn't made without credentials, and says so"
   const [says, ...sdks] = forgotten[name] ?? [/never/];
   expect(sdks.length).toBeGreaterThan(0);
   for (const sdk of sdks) {
-    const making = Promise.resolve().then(() => make?.(sdk(), options));
+    const making = Promise.resolve().then(() => make?.(sdk(), adapterOptions));
     const refused = { code: "TOOL_INVALID", message: expect.stringMatching(says) as unknown };
     await expect(making).rejects.toMatchObject(refused);
   }

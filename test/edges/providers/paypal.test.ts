@@ -6,7 +6,10 @@ import { Agent } from "node:https";
 import { type Socket, connect as connectTo } from "node:net";
 import { Client } from "@paypal/paypal-server-sdk";
 import { describe, expect, it } from "vitest";
-import { paypalPayout } from "../../../src/edges/providers/paypal-payouts.ts";
+import {
+  type PaypalPayoutRequest,
+  paypalPayout,
+} from "../../../src/edges/providers/paypal-payouts.ts";
 import { paypalRefund } from "../../../src/edges/providers/paypal.ts";
 import { PaypalError, classifyPaypal } from "../../../src/edges/providers/shared/paypal-client.ts";
 import { startPaypalPayouts, startPaypalRefunds } from "../../support/providers/paypal.ts";
@@ -97,8 +100,6 @@ describeAdapter({
   answersFailed: { status: "FAILED" },
 });
 
-const same = (resource: Record<string, unknown>): Record<string, unknown> => resource;
-
 describeAdapter({
   title: "PayPal payouts",
   args: { receiver: "ada@example.com", amount: "480.00" },
@@ -124,8 +125,22 @@ describeAdapter({
   },
   keepsError: () => false,
   blind: true,
-  foreign: same,
-  differing: same,
+  pointer: true,
+  foreign: (resource) => ({
+    ...resource,
+    batch_header: {
+      ...(resource["batch_header"] as object),
+      sender_batch_header: { sender_batch_id: "by-hand" },
+    },
+  }),
+  differing: (resource) => ({
+    ...resource,
+    items: [
+      {
+        payout_item: { receiver: "eve@example.com", amount: { value: "480.00", currency: "EUR" } },
+      },
+    ],
+  }),
 });
 
 describe("a PayPal tool", () => {
@@ -191,6 +206,41 @@ describe("a PayPal tool", () => {
     expect(await proves("DENIED", "w")).toBe("definitive");
     expect(await proves("PENDING", "another")).toBe("unknown");
     expect(await proves("PENDING", "w")).toBe("done");
+    await counterpart.close();
+  });
+
+  it("takes no batch for its own whose items aren't those that were asked for", async () => {
+    const counterpart = await startPaypalPayouts();
+    const item = (receiver: string, value: string): PaypalPayoutRequest["items"][number] => ({
+      receiver,
+      amount: { value, currency: "EUR" },
+    });
+    const many = Array.from({ length: 1500 }, (_, at) => item(`r${at}@example.com`, "1.00"));
+    const tool = await paypalPayout(connect(counterpart.url), {
+      ...options,
+      request: () => ({ items: many }),
+    });
+    const found = async (change: (items: typeof many) => typeof many): Promise<unknown> => {
+      counterpart.reset();
+      await tool.execute({}, call);
+      const [effect] = counterpart.effects;
+      if (effect === undefined) throw new Error("nothing was paid out");
+      const items = change(many).map((payout_item) => ({ payout_item }));
+      effect.resource = { ...effect.resource, items };
+      return tool.execute({}, call).then(
+        () => "done",
+        (error: unknown) => tool.contract.classify?.(error),
+      );
+    };
+    const last = item("r1499@example.com", "1.00");
+    expect(await found((items) => items.toReversed())).toBe("done");
+    expect(await found((items) => [...items.slice(0, -1), item("R1499@example.com", "1.0")])).toBe(
+      "done",
+    );
+    expect(await found((items) => items.slice(0, -1))).toBe("unknown");
+    expect(await found((items) => [...items, last])).toBe("unknown");
+    for (const other of [item("eve@example.com", "1.00"), item(last.receiver, "9.00")])
+      expect(await found((items) => [...items.slice(0, -1), other])).toBe("unknown");
     await counterpart.close();
   });
 

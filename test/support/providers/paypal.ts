@@ -86,17 +86,23 @@ const payouts: ProviderRules = {
         batch_status: "PENDING",
         sender_batch_header: asked(body)["sender_batch_header"],
       },
+      items: (asked(body)["items"] as object[]).map((item) => ({ payout_item: item })),
     },
   }),
-  show: ({ resource }) => json(201, resource),
+  // Only a look shows the items.
+  show: ({ resource: { batch_header } }) => json(201, { batch_header }),
   refusal: (status, issue) => paypalError(status, issue),
-  look: ({ path }, visible) => {
+  look: ({ path, query }, visible) => {
     if (path === "/v1/oauth2/token") return token;
     const shown = visible.find(({ resource }) => {
       const header = resource["batch_header"] as { payout_batch_id: string };
       return path.endsWith(`/${header.payout_batch_id}`);
     });
-    return shown === undefined ? paypalError(404) : json(200, shown.resource);
+    if (shown === undefined) return paypalError(404);
+    const size = Number(query.get("page_size"));
+    const from = (Number(query.get("page")) - 1) * size;
+    const items = (shown.resource["items"] as object[]).slice(from, from + size);
+    return json(200, { ...shown.resource, items });
   },
 };
 

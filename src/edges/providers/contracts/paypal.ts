@@ -83,7 +83,7 @@ export const paypalPayouts = declareProvider({
   ],
   notes: [
     "A payment is completed only once for a sender_batch_id that is used within 30 days; after a 5xx the same one may be sent again.",
-    "There is no look-up by sender_batch_id but the link in the refusal.",
+    "There is no look-up by sender_batch_id but the link in the refusal; the batch's items are compared.",
   ],
 });
 

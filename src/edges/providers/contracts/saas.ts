@@ -136,7 +136,10 @@ export const slack = declareProvider({
   lookUp: { by: "conversations.history with include_all_metadata" },
   tag: { field: "metadata.event_payload" },
   uncertain: ["lookUp.lagMs"],
-  sources: [{ url: "https://github.com/slackapi/java-slack-sdk/issues/852" }],
+  sources: [
+    { url: "https://docs.slack.dev/reference/methods/chat.postMessage" },
+    { url: "https://github.com/slackapi/java-slack-sdk/issues/852" },
+  ],
   checkedOn,
   notes: ["client_msg_id is for Slack's own clients and dedupes nothing."],
 });
@@ -176,14 +179,17 @@ export const resend = declareProvider({
     field: "Idempotency-Key",
     maxLength: 256,
     retentionMs: hours(24),
-    mismatch: { status: 409 },
-    inFlight: { status: 409 },
+    mismatch: { status: 409, code: "invalid_idempotent_request" },
+    inFlight: { status: 409, code: "concurrent_idempotent_requests" },
     replay: { note: "the same response" },
     atomic: true,
   },
   tag: { field: "tags" },
   uncertain: ["key.mismatch", "key.inFlight", "key.atomic", "key.afterError"],
-  sources: [{ url: "https://resend.com/docs/dashboard/emails/idempotency-keys" }],
+  sources: [
+    { url: "https://resend.com/docs/dashboard/emails/idempotency-keys" },
+    { url: "https://resend.com/docs/api-reference/errors" },
+  ],
   checkedOn,
   notes: ["Over SMTP the header is Resend-Idempotency-Key."],
 });

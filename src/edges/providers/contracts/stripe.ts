@@ -33,11 +33,13 @@ export const stripeV1 = declareProvider({
   },
   tag: { field: "metadata", maxLength: 500 },
   sdkMintsKey: true,
-  uncertain: ["key.scope"],
+  uncertain: ["key.scope", "key.mismatch"],
   sources: [
     { url: "https://docs.stripe.com/api/idempotent_requests" },
     { url: "https://docs.stripe.com/error-low-level" },
     { url: "https://docs.stripe.com/metadata", asOf: "2025-03" },
+    // That top-level lists of the API v1 show a resource at once.
+    { url: "https://docs.stripe.com/api-v2-overview", asOf: "2025-03" },
   ],
   checkedOn,
   notes: [

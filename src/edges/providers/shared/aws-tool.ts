@@ -5,6 +5,7 @@
  */
 import type { ErrorClass } from "../../../guard/contract.ts";
 import { refuseProvider } from "./contract-parts.ts";
+import { checkOwnMethods } from "./own-methods.ts";
 import type { SendGate } from "./send-once.ts";
 
 /** What is used of a client of the AWS SDK, version 3. */
@@ -13,11 +14,12 @@ export interface AwsClient {
 }
 
 /**
- * Refuses a client that can't get at credentials.
+ * Refuses a client that can't get at credentials, and one whose `send` was replaced.
  *
  * @throws {NeverTwiceError} TOOL_INVALID
  */
-export async function checkAwsCredentials(title: string, client: AwsClient): Promise<void> {
+export async function checkAwsClient(title: string, client: AwsClient): Promise<void> {
+  checkOwnMethods(title, client, ["send"]);
   try {
     await client.config.credentials();
   } catch (error) {

@@ -62,6 +62,7 @@ export async function githubTool<
 ): Promise<AdapterParts<Args, Result>> {
   const { request, ...bounds } = options;
   await checkAuthenticated(octokit, provider);
+  await checkFetch(octokit, provider);
   return {
     contract: {
       ...contractParts(provider, bounds),
@@ -104,6 +105,27 @@ async function checkAuthenticated(octokit: Octokit, provider: ProviderContract):
   const authentication = (await octokit.auth()) as { readonly type?: string } | undefined;
   if (authentication?.type !== "unauthenticated") return;
   refuseProvider(provider.title, "the Octokit instance has no `auth`");
+}
+
+/**
+ * A plugin or a hook that sends by another way than the given fetch would send where nobody counts, so that is
+ * tried first. There is nothing to POST at this path, should it be sent after all.
+ *
+ * @throws {NeverTwiceError} TOOL_INVALID
+ */
+async function checkFetch(octokit: Octokit, provider: ProviderContract): Promise<void> {
+  let uses = 0;
+  const probe: typeof fetch = async () => {
+    uses += 1;
+    return Response.json({});
+  };
+  // What the request ends in doesn't matter, only which way it took.
+  await octokit.request("POST /app", { request: { fetch: probe, retries: 0 } }).catch(() => {});
+  if (uses > 0) return;
+  refuseProvider(
+    provider.title,
+    "the Octokit instance has a hook or a plugin that doesn't use the fetch that a request is given, so that sends could go by the gate that counts them",
+  );
 }
 
 /** Gives a plugin that asks again the first answer again, and sends nothing. */

@@ -8,6 +8,7 @@ import type { Client, Configuration } from "@paypal/paypal-server-sdk";
 import type { ErrorClass } from "../../../guard/contract.ts";
 import { isObject } from "./adapter.ts";
 import { refuseProvider } from "./contract-parts.ts";
+import { checkOwnMethods } from "./own-methods.ts";
 import type { SendGate } from "./send-once.ts";
 
 /** One call. `path` has its parts encoded. */
@@ -37,6 +38,7 @@ export function paypalApi(title: string, client: Client): PaypalApi {
   const known = [oAuthClientId, oAuthClientSecret].every((part = "") => part !== "");
   if (config === undefined || (!known && oAuthTokenProvider === undefined))
     refuseProvider(title, "it needs a Client of @paypal/paypal-server-sdk with an id and a secret");
+  checkOwnMethods(title, client, ["withConfiguration", "getRequestBuilderFactory"]);
   const once = client.withConfiguration({
     httpClientOptions: {
       ...config.httpClientOptions,

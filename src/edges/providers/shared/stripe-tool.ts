@@ -17,6 +17,7 @@ import {
   unlessFailed,
 } from "./adapter.ts";
 import { contractParts, lookUpFacts, refuseProvider } from "./contract-parts.ts";
+import { checkOwnMethods } from "./own-methods.ts";
 import { sendOnce } from "./send-once.ts";
 
 /** Options of every Stripe tool. */
@@ -105,6 +106,8 @@ type Authenticator = NonNullable<Stripe.RequestOptions["authenticator"]>;
 
 /** It runs once for each send, which nothing else in this SDK does; and without it nobody may send. */
 function authenticatorOf(stripe: Stripe): Authenticator {
+  for (const api of [stripe?.refunds, stripe?.paymentIntents, stripe?.transfers])
+    checkOwnMethods(stripeV1.title, api, ["create", "_makeRequest"]);
   // oxlint-disable-next-line no-underscore-dangle -- The SDK's own name; public in its types.
   const authenticator: Authenticator | null | undefined = stripe?._authenticator;
   if (typeof authenticator === "function") return authenticator;
