@@ -154,7 +154,7 @@ export function createFlows(options: FlowsOptions): Flows {
         tenant: tenant ?? null,
         runId: null,
         status: "OPEN",
-        beforeCreatedAtMs: null,
+        after: null,
         limit,
       }),
     decide: (decision) => decideApproval(store, decision),

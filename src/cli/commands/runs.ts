@@ -5,11 +5,12 @@
  */
 import { type Command, Option } from "commander";
 import { NeverTwiceError } from "../../base/errors.ts";
-import type { RunRecord, StepRecord } from "../../ledger/runs.ts";
+import type { RunPlace, RunRecord, StepRecord } from "../../ledger/runs.ts";
 import { type GlobalOptions, helpEnd, outputFor, parseCount } from "../command.ts";
 import { CliError } from "../exit-codes.ts";
 import { withStore } from "../open-store.ts";
 import type { Column } from "../output.ts";
+import { formatPlace, parsePlace, printPageEnd, readPage } from "../paging.ts";
 import { counted } from "../text.ts";
 import { isoTime, longTime } from "../times.ts";
 
@@ -18,6 +19,7 @@ interface ListOptions extends GlobalOptions {
   readonly flow?: string;
   readonly status?: RunRecord["status"];
   readonly limit: number;
+  readonly after?: string;
 }
 
 interface RunOptions extends GlobalOptions {
@@ -40,6 +42,7 @@ export function addRuns(runs: Command): void {
       ]),
     )
     .option("--limit <count>", "how many at most", parseCount, 20)
+    .option("--after <place>", "go on where the page before ended")
     .addHelpText("after", helpEnd(["runs list --status WAITING", "runs list --tenant acme --json"]))
     .action((_options: unknown, self: Command) => list(self));
   withRunId(runs.command("show").description("show a run, its steps and what it waits for"))
@@ -74,20 +77,21 @@ function runRow(run: RunRecord): readonly string[] {
 async function list(command: Command): Promise<void> {
   const options = command.optsWithGlobals<ListOptions>();
   const output = outputFor(options);
-  const runs = await withStore(options, "ready", ({ store }) =>
-    store.runs.list({
-      tenant: options.tenant ?? null,
-      flow: options.flow ?? null,
-      status: options.status ?? null,
-      beforeCreatedAtMs: null,
-      limit: options.limit,
-    }),
+  const { tenant = null, flow = null, status = null } = options;
+  const after = options.after === undefined ? null : placeOf(options.after);
+  const { rows, next } = await withStore(options, "ready", ({ store }) =>
+    readPage(options.limit, (limit) => store.runs.list({ tenant, flow, status, after, limit })),
   );
-  if (output.json) return output.document({ runs: runs.map(runJson) });
-  if (runs.length === 0) return output.text("No run matches.");
-  output.table(runColumns, runs.map(runRow));
-  output.line();
-  output.line(output.colours.dim(counted(runs.length, "run")));
+  const place = next === null ? null : formatPlace([next.createdAtMs, next.tenant, next.runId]);
+  if (output.json) return output.document({ runs: rows.map(runJson), next: place });
+  if (rows.length === 0) return output.text("No run matches.");
+  output.table(runColumns, rows.map(runRow));
+  printPageEnd(output, counted(rows.length, "run"), place);
+}
+
+function placeOf(text: string): RunPlace {
+  const [createdAtMs, tenant = "", runId = ""] = parsePlace(text, 2);
+  return { createdAtMs, tenant, runId };
 }
 
 async function show(runId: string, command: Command): Promise<void> {
