@@ -5,13 +5,14 @@
  */
 import { type Command, Option } from "commander";
 import { NeverTwiceError } from "../../base/errors.ts";
+import { type OpenEffect, readOpenEffects } from "../../flow/open-effects.ts";
 import type { RunPlace, RunRecord, StepRecord } from "../../ledger/runs.ts";
 import { type GlobalOptions, helpEnd, outputFor, parseCount } from "../command.ts";
 import { CliError } from "../exit-codes.ts";
 import { withStore } from "../open-store.ts";
 import type { Column } from "../output.ts";
 import { formatPlace, parsePlace, printPageEnd, readPage } from "../paging.ts";
-import { counted } from "../text.ts";
+import { counted, shortKey } from "../text.ts";
 import { isoTime, longTime } from "../times.ts";
 
 interface ListOptions extends GlobalOptions {
@@ -98,12 +99,17 @@ async function show(runId: string, command: Command): Promise<void> {
   const options = command.optsWithGlobals<RunOptions>();
   const output = outputFor(options);
   const { tenant } = options;
-  const { run, steps } = await withStore(options, "ready", async ({ store }) => {
+  const { run, steps, effects } = await withStore(options, "ready", async ({ store }) => {
     const found = await store.runs.read({ tenant, runId });
     if (found === undefined) throw noRun(runId, tenant);
-    return { run: found, steps: await store.runs.listSteps(found) };
+    return {
+      run: found,
+      steps: await store.runs.listSteps(found),
+      effects: await readOpenEffects(store, found, () => found.status === "RUNNING"),
+    };
   });
-  if (output.json) return output.document({ run: runJson(run), steps: steps.map(stepJson) });
+  if (output.json)
+    return output.document({ run: runJson(run), steps: steps.map(stepJson), openEffects: effects });
   output.facts([
     ["run", run.runId],
     ["tenant", run.tenant],
@@ -118,6 +124,22 @@ async function show(runId: string, command: Command): Promise<void> {
   if (steps.length === 0) return output.text("No step is recorded.");
   output.line();
   output.table(stepColumns, steps.map(stepRow));
+  if (effects.length === 0) return;
+  output.line();
+  output.text("Effects that the run has no answer of, as they stand now:");
+  output.table(effectColumns, effects.map(effectRow));
+}
+
+const effectColumns: readonly Column[] = [
+  { head: "step", narrow: "shorten" },
+  { head: "key" },
+  { head: "operation" },
+  { head: "effect" },
+];
+
+function effectRow({ step, key, status, inDoubt }: OpenEffect): readonly string[] {
+  const effect = inDoubt ? "in doubt" : status === "DONE" ? "exists" : "none";
+  return [step, shortKey(key), status ?? "not claimed", effect];
 }
 
 const stepColumns: readonly Column[] = [
