@@ -56,7 +56,14 @@ export {
   type FlowContext,
   flow,
 } from "./flow/flow.ts";
-export { type Flows, type FlowsOptions, type RunState, createFlows } from "./flow/flows.ts";
+export {
+  type Flows,
+  type FlowsOptions,
+  type RunError,
+  type RunState,
+  createFlows,
+} from "./flow/flows.ts";
+export type { OpenEffect } from "./flow/open-effects.ts";
 export type { ApprovalDecision } from "./flow/approval.ts";
 export type { FlowPoint, FlowPointName } from "./flow/environment.ts";
 

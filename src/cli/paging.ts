@@ -1,12 +1,12 @@
 /**
- * Pages of operations, newest first, with a cursor that loses none of those created in one and the
- * same millisecond.
+ * Pages of lists, newest first, and the place where the next page begins as text for `--after`.
  *
  * @module
  */
 import type { OperationRecord } from "../ledger/record.ts";
 import type { ListParams, Store } from "../ledger/store.ts";
 import { CliError } from "./exit-codes.ts";
+import type { Output } from "./output.ts";
 
 /** Which operations. A part that is null doesn't restrict. */
 export type Filter = Pick<ListParams, "tenant" | "status" | "operation" | "review">;
@@ -14,77 +14,71 @@ export type Filter = Pick<ListParams, "tenant" | "status" | "operation" | "revie
 /** Everything. */
 export const noFilter: Filter = { tenant: null, status: null, operation: null, review: false };
 
-/** The last operation of a page. */
-export interface Cursor {
-  readonly createdAtMs: number;
-  readonly key: string;
+/** One page, and the row after which the next begins; null for the last page. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly next: Row | null;
 }
 
-/** One page, and where the next begins. */
-export interface Page {
-  readonly records: readonly OperationRecord[];
-  readonly next: Cursor | null;
-}
-
-/** Reads a page after the cursor. */
-export async function readPage(
-  store: Store,
-  filter: Filter,
+/** Reads a page, by whatever reads so many rows. */
+export async function readPage<Row>(
   limit: number,
-  after: Cursor | null,
-): Promise<Page> {
-  // The store pages by time alone, so those of the cursor's millisecond are read again and skipped.
-  const beforeCreatedAtMs = after === null ? null : after.createdAtMs + 1;
-  for (let take = limit + 1; ; take *= 2) {
-    const rows = await store.list({ ...filter, limit: take, beforeCreatedAtMs });
-    const rest = after === null ? rows : rows.filter((row) => isAfter(row, after));
-    if (rest.length <= limit && rows.length === take) continue;
-    const records = rest.slice(0, limit);
-    const last = records.at(-1);
-    return { records, next: rest.length > limit && last !== undefined ? cursorOf(last) : null };
-  }
+  read: (limit: number) => Promise<readonly Row[]>,
+): Promise<Page<Row>> {
+  const found = await read(limit + 1);
+  const rows = found.slice(0, limit);
+  return { rows, next: found.length > limit ? (rows.at(-1) ?? null) : null };
 }
 
 /** Every operation, a page at a time. */
 export async function* eachPage(
-  store: Store,
+  store: Pick<Store, "list">,
   filter: Filter,
   limit: number,
 ): AsyncGenerator<readonly OperationRecord[]> {
-  let after: Cursor | null = null;
+  let after: OperationRecord | null = null;
   do {
-    const page: Page = await readPage(store, filter, limit, after);
-    yield page.records;
+    const page: Page<OperationRecord> = await readPage(limit, (take) =>
+      store.list({ ...filter, limit: take, after }),
+    );
+    yield page.rows;
     after = page.next;
   } while (after !== null);
 }
 
-/** The cursor as text, for `--after`: 16 digits of the key tell those of one millisecond apart. */
-export function formatCursor(cursor: Cursor): string {
-  return `${cursor.createdAtMs}-${cursor.key.slice(0, 16)}`;
+/** Where a page ended: a time, and what tells the row from others of the same millisecond. */
+export type Place = readonly [atMs: number, ...ids: readonly string[]];
+
+/** The place as text that a shell leaves alone. */
+export function formatPlace(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
 /**
- * Reads what {@link formatCursor} wrote.
+ * Reads what {@link formatPlace} wrote of a place with so many ids.
  *
- * @throws {CliError} for anything else.
+ * @throws {CliError} USAGE for anything else.
  */
-export function parseCursor(text: string): Cursor {
-  const [, createdAtMs, key] = /^(\d+)-(.+)$/.exec(text) ?? [];
-  if (createdAtMs === undefined || key === undefined) {
-    throw new CliError(
-      "USAGE",
-      `"${text}" is no place to go on from: copy it from the page before.`,
-    );
+export function parsePlace(text: string, ids: number): Place {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    if (isPlace(place) && place.length === ids + 1) return place;
+  } catch {
+    // No JSON: answered below.
   }
-  return { createdAtMs: Number(createdAtMs), key };
+  throw new CliError("USAGE", `"${text}" is no place to go on from: copy it from the page before.`);
 }
 
-function cursorOf(record: OperationRecord): Cursor {
-  return { createdAtMs: record.createdAtMs, key: record.key };
+function isPlace(value: unknown): value is Place {
+  if (!Array.isArray(value)) return false;
+  const [atMs, ...ids] = value as unknown[];
+  return Number.isSafeInteger(atMs) && ids.every((id) => typeof id === "string");
 }
 
-function isAfter(record: OperationRecord, cursor: Cursor): boolean {
-  const key = record.key.slice(0, cursor.key.length);
-  return record.createdAtMs < cursor.createdAtMs || key > cursor.key;
+/** Says how many there are, and how to get the next page; null for the last. */
+export function printPageEnd(output: Output, many: string, next: string | null): void {
+  output.line();
+  if (next === null) return output.line(output.colours.dim(`${many}; that is all.`));
+  output.line(output.colours.dim(`${many}; for the next page add`));
+  output.line(`--after ${next}`);
 }

@@ -1,13 +1,19 @@
 /**
  * Events of the inbox and the outbox, a page at a time: first the inbox, then the outbox, each newest
- * first, with a cursor that loses none of those received in one and the same millisecond.
+ * first.
  *
  * @module
  */
-import { canonicalJson, sha256Hex } from "../base/canonical-json.ts";
-import type { InboxRecord, InboxStatus, OutboxRecord, OutboxStatus } from "../ledger/events.ts";
+import type {
+  InboxPlace,
+  InboxRecord,
+  InboxStatus,
+  OutboxRecord,
+  OutboxStatus,
+} from "../ledger/events.ts";
 import type { EffectStore } from "../ledger/transaction.ts";
 import { CliError } from "./exit-codes.ts";
+import { formatPlace, parsePlace } from "./paging.ts";
 import { counted } from "./text.ts";
 
 export const boxes = ["inbox", "outbox"] as const;
@@ -33,7 +39,7 @@ export interface EventFilter {
 
 /** Where a page ended. */
 export type EventCursor =
-  | { readonly box: "inbox"; readonly receivedAtMs: number; readonly digest: string }
+  | { readonly box: "inbox"; readonly place: InboxPlace }
   | { readonly box: "outbox"; readonly position: number };
 
 export interface EventPage {
@@ -50,7 +56,7 @@ export async function readEvents(
 ): Promise<EventPage> {
   const events: StoredEvent[] = [];
   if (mayLieIn("inbox", filter) && after?.box !== "outbox") {
-    const rows = await readInbox(store, filter, limit + 1, after);
+    const rows = await readInbox(store, filter, limit + 1, after?.place ?? null);
     events.push(...rows.map((record) => ({ box: "inbox", record }) as const));
   }
   const room = limit + 1 - events.length;
@@ -112,22 +118,21 @@ export function placeOf({ box, record }: StoredEvent): string {
 /** The cursor as text, for `--after`. */
 export function formatEventCursor(cursor: EventCursor): string {
   if (cursor.box === "outbox") return `outbox-${cursor.position}`;
-  return `inbox-${cursor.receivedAtMs}-${cursor.digest}`;
+  const { receivedAtMs, tenant, consumer, source, id } = cursor.place;
+  return `inbox-${formatPlace([receivedAtMs, tenant, consumer, source, id])}`;
 }
 
 /**
  * Reads what {@link formatEventCursor} wrote.
  *
- * @throws {CliError} for anything else.
+ * @throws {CliError} USAGE for anything else.
  */
 export function parseEventCursor(text: string): EventCursor {
   const [, position] = /^outbox-(\d+)$/.exec(text) ?? [];
   if (position !== undefined) return { box: "outbox", position: Number(position) };
-  const [, receivedAtMs, digest] = /^inbox-(\d+)-([0-9a-f]{16})$/.exec(text) ?? [];
-  if (receivedAtMs !== undefined && digest !== undefined) {
-    return { box: "inbox", receivedAtMs: Number(receivedAtMs), digest };
-  }
-  throw new CliError("USAGE", `"${text}" is no place to go on from: copy it from the page before.`);
+  const place = parsePlace(text.replace(/^inbox-/, ""), 4);
+  const [receivedAtMs, tenant = "", consumer = "", source = "", id = ""] = place;
+  return { box: "inbox", place: { receivedAtMs, tenant, consumer, source, id } };
 }
 
 function mayLieIn(box: Box, { box: asked, consumer, source, status }: EventFilter): boolean {
@@ -136,39 +141,15 @@ function mayLieIn(box: Box, { box: asked, consumer, source, status }: EventFilte
   return consumer === undefined && source === undefined && status !== "DONE";
 }
 
-async function readInbox(
+function readInbox(
   store: EffectStore,
   filter: EventFilter,
   limit: number,
-  after: Extract<EventCursor, { box: "inbox" }> | null,
+  after: InboxPlace | null,
 ): Promise<readonly InboxRecord[]> {
-  // The store pages by time alone, so those of the cursor's millisecond are read again and skipped.
-  const beforeReceivedAtMs = after === null ? null : after.receivedAtMs + 1;
-  const { tenant = null, consumer = null, subject = null, id = null } = filter;
+  const { tenant = null, consumer = null, source = null, subject = null, id = null } = filter;
   const status = (filter.status as InboxStatus | undefined) ?? null;
-  const asked = { tenant, consumer, subject, id, status, beforeReceivedAtMs };
-  for (let take = limit + 1; ; take *= 2) {
-    const rows = await store.inbox.list({ ...asked, limit: take });
-    const all = rows.length < take;
-    // Of the last millisecond there may be more; without all of them they have no order.
-    const lastMs = all ? null : rows.at(-1)?.receivedAtMs;
-    const known = rows
-      .filter(({ receivedAtMs }) => receivedAtMs !== lastMs)
-      .filter(({ source }) => filter.source === undefined || source === filter.source)
-      .map((record) => ({ record, digest: digestOf(record) }))
-      .filter((each) => after === null || isAfter(each, after))
-      .toSorted(
-        (a, b) => b.record.receivedAtMs - a.record.receivedAtMs || (a.digest < b.digest ? -1 : 1),
-      );
-    if (all || known.length >= limit) return known.slice(0, limit).map(({ record }) => record);
-  }
-}
-
-function isAfter(
-  { record, digest }: { readonly record: InboxRecord; readonly digest: string },
-  after: Extract<EventCursor, { box: "inbox" }>,
-): boolean {
-  return record.receivedAtMs < after.receivedAtMs || digest > after.digest;
+  return store.inbox.list({ tenant, consumer, source, subject, id, status, after, limit });
 }
 
 function readOutbox(
@@ -183,10 +164,5 @@ function readOutbox(
 }
 
 function cursorOf({ box, record }: StoredEvent): EventCursor {
-  if (box === "outbox") return { box, position: record.position };
-  return { box, receivedAtMs: record.receivedAtMs, digest: digestOf(record) };
-}
-
-function digestOf({ tenant, consumer, source, id }: InboxRecord): string {
-  return sha256Hex(canonicalJson([tenant, consumer, source, id])).slice(0, 16);
+  return box === "outbox" ? { box, position: record.position } : { box, place: record };
 }

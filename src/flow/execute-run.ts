@@ -10,6 +10,7 @@ import { storeError } from "../guard/serialise.ts";
 import type { RunRecord } from "../ledger/runs.ts";
 import type { FlowEnvironment, Pass } from "./environment.ts";
 import type { Flow } from "./flow.ts";
+import { type OpenEffect, readOpenEffects, tellDoubts } from "./open-effects.ts";
 import { createRunContext } from "./run-context.ts";
 import { StepLog } from "./step-log.ts";
 import { storeValue } from "./step-value.ts";
@@ -18,7 +19,7 @@ import { Suspension, type Wait } from "./suspension.ts";
 type Ending =
   | { readonly kind: "returned"; readonly output: string }
   | { readonly kind: "waits"; readonly wait: Wait }
-  | { readonly kind: "threw"; readonly error: unknown };
+  | { readonly kind: "threw"; readonly error: unknown; readonly log: StepLog };
 
 /** Works on the run and returns its row afterwards; undefined when another process has it by now. */
 export async function executeRun(
@@ -29,12 +30,14 @@ export async function executeRun(
   const { tenant, runId } = run;
   await env.reach({ name: "run-claimed", tenant, runId, step: undefined });
   const lease = new AbortController();
-  const renewing = keepLease(env, run, lease);
+  const ended = new AbortController();
+  const renewing = keepLease(env, run, lease, ended.signal);
   try {
     const pass: Pass = { run, signal: lease.signal };
     return await settlePass(env, pass, await runBody(env, flow, pass));
   } finally {
-    lease.abort();
+    // Not the lease: a call that is still under way would be cut off, and leave a doubt for nothing.
+    ended.abort();
     await renewing;
   }
 }
@@ -53,7 +56,7 @@ async function runBody(env: FlowEnvironment, flow: Flow<never>, pass: Pass): Pro
   try {
     return await Promise.race([body(), waiting]);
   } catch (error) {
-    return { kind: "threw", error };
+    return { kind: "threw", error, log };
   }
 }
 
@@ -72,7 +75,7 @@ async function settlePass(
     case "waits":
       return suspend(env, pass, ending.wait, null);
     case "threw":
-      return settleThrown(env, pass, ending.error);
+      return settleThrown(env, pass, ending);
   }
 }
 
@@ -80,19 +83,33 @@ async function settlePass(
 async function settleThrown(
   env: FlowEnvironment,
   pass: Pass,
-  error: unknown,
+  { error, log }: Extract<Ending, { kind: "threw" }>,
 ): Promise<RunRecord | undefined> {
   const { run, signal } = pass;
   if (isNeverTwiceError(error, "LEASE_LOST") || signal.aborted) return undefined;
   const stored = storeError(error);
   const hopeless = isNeverTwiceError(error) && error.entry.sameCall !== "safe";
   if (hopeless || run.attempts >= env.maxAttempts) {
-    return settle(env, pass, { status: "FAILED", output: null, error: stored });
+    const open = await readOpenEffects(env.store, run, (step) => log.isUnderWay("act", step));
+    const told = withDoubts(
+      stored,
+      open.filter(({ inDoubt }) => inDoubt),
+    );
+    return settle(env, pass, { status: "FAILED", output: null, error: told });
   }
   const readAtMs = (await env.store.runs.read(run))?.readAtMs ?? run.readAtMs;
   const restMs = spread(env.runtime, backOffMs({ firstMs: 1000, lastMs: 300_000 }, run.attempts));
   const wait = { waitsFor: `another try: ${errorText(error)}`, wakeAtMs: readAtMs + restMs };
   return suspend(env, pass, wait, stored);
+}
+
+/** The end of a run names what it leaves in doubt. */
+function withDoubts(stored: string, inDoubt: readonly OpenEffect[]): string {
+  if (inDoubt.length === 0) return stored;
+  const error = JSON.parse(stored) as { readonly message: string };
+  const effects = inDoubt.map(({ step, key, status }) => ({ step, key, status }));
+  const message = `${error.message} ${tellDoubts(inDoubt)}`;
+  return JSON.stringify({ ...error, message, inDoubt: effects });
 }
 
 async function suspend(
@@ -125,21 +142,26 @@ async function keepLease(
   env: FlowEnvironment,
   run: RunRecord,
   lease: AbortController,
+  ended: AbortSignal,
 ): Promise<void> {
   const { tenant, runId, token } = run;
   let renewedAtMs = env.runtime.monotonicMs();
-  while (!lease.signal.aborted) {
-    await pause(env.runtime, env.leaseMs / 3, lease.signal);
-    if (lease.signal.aborted) return;
+  // A run that has just ended is not lost: its row takes no renewal either.
+  const lose = (): void => {
+    if (!ended.aborted) lease.abort();
+  };
+  while (!ended.aborted) {
+    await pause(env.runtime, env.leaseMs / 3, ended);
+    if (ended.aborted) return;
     const askedAtMs = env.runtime.monotonicMs();
     try {
       const { leaseMs } = env;
       const renewed = await env.store.runs.renew({ tenant, runId, token, leaseMs });
-      if (renewed === undefined) return lease.abort();
+      if (renewed === undefined) return lose();
       renewedAtMs = askedAtMs;
     } catch (error) {
       env.warn(`the lease of run ${runId} could not be renewed: ${errorText(error)}`);
-      if (env.runtime.monotonicMs() - renewedAtMs > env.leaseMs / 2) return lease.abort();
+      if (env.runtime.monotonicMs() - renewedAtMs > env.leaseMs / 2) return lose();
     }
   }
 }

@@ -17,6 +17,7 @@ import { type ApprovalDecision, decideApproval } from "./approval.ts";
 import type { FlowEnvironment, FlowPoint } from "./environment.ts";
 import { executeRun } from "./execute-run.ts";
 import type { Flow } from "./flow.ts";
+import { type OpenEffect, readOpenEffects } from "./open-effects.ts";
 import { readValue } from "./step-value.ts";
 
 /** Options of {@link createFlows}. */
@@ -45,7 +46,15 @@ export interface FlowsOptions {
 export type RunState<Output = unknown> =
   | { readonly status: "DONE"; readonly run: RunRecord; readonly output: Output }
   | { readonly status: "RUNNING" | "WAITING"; readonly run: RunRecord }
-  | { readonly status: "FAILED"; readonly run: RunRecord; readonly error: { message: string } };
+  | { readonly status: "FAILED"; readonly run: RunRecord; readonly error: RunError };
+
+/** Why a run ended. */
+export interface RunError {
+  /** Also names the effects in doubt. */
+  readonly message: string;
+  /** Effects that were in doubt when the run ended; absent for none. */
+  readonly inDoubt?: readonly Pick<OpenEffect, "step" | "key" | "status">[];
+}
 
 /** Starts runs, works on them, and takes people's decisions. */
 export interface Flows {
@@ -70,6 +79,8 @@ export interface Flows {
   ): Promise<RunState<Output>>;
   /** @throws {NeverTwiceError} RUN_NOT_FOUND. */
   read(id: RunId): Promise<RunState>;
+  /** Acts that the run has no answer of, as their operations stand now: which are in doubt, which are settled since. */
+  openEffects(id: RunId): Promise<readonly OpenEffect[]>;
   /** Works on runs that are due, at most `limit` (default 100) at once; returns how many. */
   workOnce(options?: { readonly limit?: number }): Promise<number>;
   /**
@@ -146,6 +157,10 @@ export function createFlows(options: FlowsOptions): Flows {
       return (await read(id)) as never;
     },
     read,
+    openEffects: async (id) => {
+      await read(id);
+      return readOpenEffects(store, id, () => false);
+    },
     workOnce: async ({ limit = 100 } = {}) => {
       const runs = await claim(limit, null);
       await Promise.all(runs.map(execute));
@@ -157,7 +172,7 @@ export function createFlows(options: FlowsOptions): Flows {
         tenant: tenant ?? null,
         runId: null,
         status: "OPEN",
-        beforeCreatedAtMs: null,
+        after: null,
         limit,
       }),
     decide: (decision) => decideApproval(store, decision),
@@ -254,7 +269,7 @@ function stateOf(run: RunRecord): RunState {
       return {
         status: "FAILED",
         run,
-        error: JSON.parse(run.error ?? '{"message":"no reason is stored"}') as { message: string },
+        error: JSON.parse(run.error ?? '{"message":"no reason is stored"}') as RunError,
       };
     case "RUNNING":
     case "WAITING":

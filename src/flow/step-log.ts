@@ -59,8 +59,9 @@ export class StepLog {
     this.#underWay.delete(name);
   }
 
-  /** True when a step of the kind is under way in this pass; one that waits is. */
-  isUnderWay(kind: StepKind): boolean {
+  /** True when a step of the kind, or the named one of it, is under way in this pass; one that waits is. */
+  isUnderWay(kind: StepKind, name?: string): boolean {
+    if (name !== undefined) return this.#underWay.get(name) === kind;
     return [...this.#underWay.values()].includes(kind);
   }
 

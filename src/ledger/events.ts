@@ -75,13 +75,20 @@ export interface Discard {
   readonly reason: string;
 }
 
+/** Where an event stands in a list. */
+export interface InboxPlace extends InboxId {
+  readonly receivedAtMs: number;
+}
+
 export interface InboxListParams {
   readonly tenant: string | null;
   readonly consumer: string | null;
   readonly status: InboxStatus | null;
   readonly subject?: string | null;
   readonly id?: string | null;
-  readonly beforeReceivedAtMs: number | null;
+  readonly source?: string | null;
+  /** Page on after this event; null for the first page. */
+  readonly after: InboxPlace | null;
   readonly limit: number;
 }
 
@@ -102,7 +109,7 @@ export interface Inbox extends InboxWriter {
     readonly consumer: string;
     readonly limit: number;
   }): Promise<readonly InboxRecord[]>;
-  /** Newest first. */
+  /** Newest first, those of one millisecond by tenant, consumer, source and id. */
   list(params: InboxListParams): Promise<readonly InboxRecord[]>;
   /** DEAD to PENDING, but for what is no event. */
   redrive(id: InboxId): Promise<InboxRecord | undefined>;
@@ -165,6 +172,7 @@ export interface OutboxListParams {
   readonly status: OutboxStatus | null;
   readonly subject?: string | null;
   readonly id?: string | null;
+  /** Page on after this position, which no two events share; null for the first page. */
   readonly beforePosition: number | null;
   readonly limit: number;
 }

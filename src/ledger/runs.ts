@@ -82,11 +82,17 @@ export interface SettleRunParams extends RunFence {
   readonly error: string | null;
 }
 
+/** Where a run stands in a list. */
+export interface RunPlace extends RunId {
+  readonly createdAtMs: number;
+}
+
 export interface RunListParams {
   readonly tenant: string | null;
   readonly flow: string | null;
   readonly status: RunStatus | null;
-  readonly beforeCreatedAtMs: number | null;
+  /** Page on after this run; null for the first page. */
+  readonly after: RunPlace | null;
   readonly limit: number;
 }
 
@@ -163,11 +169,17 @@ export interface DecideApprovalParams extends ApprovalId {
   readonly why: string | null;
 }
 
+/** Where an approval stands in a list. */
+export interface ApprovalPlace extends ApprovalId {
+  readonly createdAtMs: number;
+}
+
 export interface ApprovalListParams {
   readonly tenant: string | null;
   readonly runId: string | null;
   readonly status: ApprovalStatus | null;
-  readonly beforeCreatedAtMs: number | null;
+  /** Page on after this approval; null for the first page. */
+  readonly after: ApprovalPlace | null;
   readonly limit: number;
 }
 
@@ -189,7 +201,7 @@ export interface Runs extends RunWriter {
   /** FAILED to WAITING, due at once. */
   retry(id: RunId): Promise<RunRecord | undefined>;
   read(id: RunId): Promise<RunRecord | undefined>;
-  /** Newest first. */
+  /** Newest first, those of one millisecond by tenant and id. */
   list(params: RunListParams): Promise<readonly RunRecord[]>;
   /** Milliseconds until the next run is due, not above zero when one is; undefined for none. */
   nextDueInMs(flows: readonly FlowVersion[]): Promise<number | undefined>;
@@ -197,6 +209,6 @@ export interface Runs extends RunWriter {
   listSteps(id: RunId): Promise<readonly StepRecord[]>;
   openApproval(params: OpenApprovalParams): Promise<ApprovalRecord | undefined>;
   readApproval(id: ApprovalId): Promise<ApprovalRecord | undefined>;
-  /** Newest first. */
+  /** Newest first, those of one millisecond by tenant, run and name. */
   listApprovals(params: ApprovalListParams): Promise<readonly ApprovalRecord[]>;
 }

@@ -131,6 +131,11 @@ export interface LookAlikeParams extends OperationId {
   readonly windowMs: number;
 }
 
+/** Where an operation stands in a list: its time, and what tells it from others of the same millisecond. */
+export interface ListPlace extends OperationId {
+  readonly createdAtMs: number;
+}
+
 export interface ListParams {
   readonly tenant: string | null;
   readonly status: Status | null;
@@ -138,8 +143,8 @@ export interface ListParams {
   /** Only what waits for a person: NEEDS_REVIEW, and settled operations with an incident. */
   readonly review: boolean;
   readonly limit: number;
-  /** Page on: rows created before this one. */
-  readonly beforeCreatedAtMs: number | null;
+  /** Page on after this operation; null for the first page. */
+  readonly after: ListPlace | null;
 }
 
 export interface DueParams {
@@ -203,7 +208,7 @@ export interface Store {
   read(id: OperationId): Promise<OperationRecord | undefined>;
   /** Other operations with the same look-alike mark, created inside the window, newest first. */
   findLookAlikes(params: LookAlikeParams): Promise<readonly OperationRecord[]>;
-  /** Newest first. */
+  /** Newest first, those of one millisecond by tenant and key: pages lose nothing and repeat nothing. */
   list(params: ListParams): Promise<readonly OperationRecord[]>;
   /** UNKNOWN, and armed IN_PROGRESS whose lease is over, when their time has come. */
   findDue(params: DueParams): Promise<readonly OperationRecord[]>;

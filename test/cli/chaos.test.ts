@@ -248,7 +248,7 @@ const everything = {
   operation: null,
   review: false,
   limit: 1000,
-  beforeCreatedAtMs: null,
+  after: null,
 } as const;
 
 function linesOf(place: string): number {

@@ -130,7 +130,7 @@ async function strandedClaim(store: OpenStore["store"]): Promise<Claim> {
   const [like] = await store.list({
     ...noFilter,
     limit: 1,
-    beforeCreatedAtMs: null,
+    after: null,
   });
   if (like === undefined) throw new Error("there is no operation to be like");
   return {

@@ -2,7 +2,7 @@
  * `operations list` and `operations show` on both stores.
  */
 import { expect, it } from "vitest";
-import { type Page, eachPage, noFilter, readPage } from "../../src/cli/paging.ts";
+import { eachPage, noFilter, readPage } from "../../src/cli/paging.ts";
 import { type OpenStore, TestClock, describeStores } from "../support/stores.ts";
 import { errorOf, fillStore, refund, runCli, runJson, storeArgs } from "./run-cli.ts";
 
@@ -73,7 +73,9 @@ describeStores("operations", (suite) => {
       whole.push(...page.map(({ key }) => key));
     }
     expect(whole).toEqual(seen);
-    const last: Page = await readPage(opened.store, noFilter, 7, null);
+    const last = await readPage(7, (limit) =>
+      opened.store.list({ ...noFilter, limit, after: null }),
+    );
     expect(last.next, "a page that is just full is the last").toBeNull();
   });
 

@@ -6,7 +6,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { createFlows, createGuard, flow } from "../../src/index.ts";
+import { z } from "zod";
+import { createFlows, createGuard, defineTool, flow } from "../../src/index.ts";
+import { stopAt } from "../support/store-faults.ts";
 import { describeStores } from "../support/stores.ts";
 import { errorOf, runCli, runJson, storeArgs } from "./run-cli.ts";
 
@@ -59,6 +61,41 @@ describeStores("runs and approvals", (suite) => {
       [5, "RUN_NOT_FAILED"],
       [5, "RUN_NOT_FOUND"],
     ]);
+  });
+
+  it("show tells which effects of a failed run are in doubt, and what became of them", async () => {
+    const opened = await suite.open();
+    const unknown = stopAt("after-settle");
+    const guard = await createGuard({ store: opened.store, onPoint: unknown.onPoint });
+    const refund = defineTool({
+      name: "refund",
+      kind: "non-idempotent",
+      arguments: z.object({ order: z.string() }),
+      intent: ({ args }) => `refund:${args.order}`,
+      businessArguments: ["order"],
+      contract: { timeoutMs: 1000, flightMs: 1000 },
+      execute: () => Promise.reject(new Error("socket hang up")),
+    });
+    const ending = flow("ending", async (f) => {
+      const failing = unknown.reached(new Promise(() => {})).then(() => f.fail("closed"));
+      await Promise.all([f.act("refund", refund, { order: "8812" }), failing]);
+    });
+    const flows = createFlows({ store: opened.store, guard, flows: [ending] });
+    await flows.run(ending, { tenant: "acme", runId: "ticket-1" }, {});
+    unknown.release();
+    const [operation] = await flows.openEffects({ tenant: "acme", runId: "ticket-1" });
+    const show = ["runs", "show", "ticket-1", "--tenant=acme", ...storeArgs(opened)];
+    const [doubt, table] = [await runJson(show), await runCli(show)];
+    const key = operation?.key ?? "";
+    expect(doubt.document).toMatchObject({
+      run: { status: "FAILED", error: { inDoubt: [{ step: "refund", key, status: "UNKNOWN" }] } },
+      openEffects: [{ step: "refund", key, status: "UNKNOWN", inDoubt: true }],
+    });
+    expect(table.stdout).toMatch(/^refund +[0-9a-f]{12} +UNKNOWN +in doubt$/m);
+    const found = { resultKind: "json", result: "{}", providerId: "re_1", detail: "{}" } as const;
+    const id = { tenant: "acme", key };
+    await opened.store.complete({ ...id, ...found, event: "operation.found" });
+    expect((await runCli(show)).stdout).toMatch(/^refund +[0-9a-f]{12} +DONE +exists$/m);
   });
 
   it("an effect is undone once, however often a person asks", async () => {

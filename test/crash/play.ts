@@ -242,7 +242,7 @@ async function rowsById({ opened }: Scene): Promise<ReadonlyMap<number, Operatio
     operation: null,
     review: false,
     limit: 1000,
-    beforeCreatedAtMs: null,
+    after: null,
   });
   return new Map(rows.map((row) => [Number(row.tool.replace("refund_", "")), row]));
 }

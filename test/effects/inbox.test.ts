@@ -219,7 +219,7 @@ describeStores("the inbox", (suite) => {
       "INTENT_INVALID",
       "EVENT_TOO_LARGE",
     ]);
-    const all = { tenant: null, consumer: null, status: null, beforeReceivedAtMs: null };
+    const all = { tenant: null, consumer: null, status: null, after: null };
     expect(await opened.store.inbox.list({ ...all, limit: 10 })).toEqual([]);
     expect(() => createInbox({ store: opened.store, poisonAfter: 0 })).toThrow("poisonAfter");
   });
@@ -288,7 +288,7 @@ describeStores("the inbox", (suite) => {
         tenant: null,
         flow: null,
         status: null,
-        beforeCreatedAtMs: null,
+        after: null,
         limit: 10,
       });
     await inbox.receive(paid, handler);

@@ -149,7 +149,7 @@ describe("a guard", () => {
 
 async function rowOf(opened: OpenStore): Promise<{ tenant: string; key: string }> {
   const all = { tenant: null, status: null, operation: null, review: false, limit: 1 };
-  const [row] = await opened.store.list({ ...all, beforeCreatedAtMs: null });
+  const [row] = await opened.store.list({ ...all, after: null });
   if (row === undefined) throw new Error("an earlier test left a row");
   return row;
 }

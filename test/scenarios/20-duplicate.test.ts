@@ -73,7 +73,7 @@ scenario(
       incident: expect.stringContaining("lease"),
     });
     const inReview = { tenant: null, status: null, operation: null, review: true, limit: 10 };
-    expect(await opened.store.list({ ...inReview, beforeCreatedAtMs: null })).toHaveLength(1);
+    expect(await opened.store.list({ ...inReview, after: null })).toHaveLength(1);
 
     provider.release("in flight");
     await owner;

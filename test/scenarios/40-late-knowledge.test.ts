@@ -11,7 +11,7 @@ import { executeRefund, scenario, type World } from "../support/world.ts";
 const withId = { providerId: (result: unknown) => (result as ProviderEffect).id };
 
 async function reviewQueue(world: World): Promise<readonly OperationRecord[]> {
-  const all = { tenant: null, status: null, operation: null, beforeCreatedAtMs: null, limit: 10 };
+  const all = { tenant: null, status: null, operation: null, after: null, limit: 10 };
   return world.opened.store.list({ ...all, review: true });
 }
 

@@ -6,7 +6,7 @@ import { hours } from "../../src/index.ts";
 import { refundArgs, scenario, type World } from "../support/world.ts";
 
 async function reviewKeys(world: World): Promise<(string | null)[]> {
-  const all = { tenant: null, status: null, operation: null, beforeCreatedAtMs: null, limit: 100 };
+  const all = { tenant: null, status: null, operation: null, after: null, limit: 100 };
   const rows = await world.opened.store.list({ ...all, review: true });
   return rows.map((row) => row.incident);
 }

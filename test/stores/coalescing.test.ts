@@ -137,7 +137,7 @@ const everything = {
   operation: null,
   review: false,
   limit: 1000,
-  beforeCreatedAtMs: null,
+  after: null,
 };
 
 function divide(

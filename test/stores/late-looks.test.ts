@@ -66,7 +66,7 @@ describeStores("late looks", (suite) => {
       operation: null,
       review: false,
       limit: 1,
-      beforeCreatedAtMs: null,
+      after: null,
     });
     const { tool = "", readAtMs = 0 } = any ?? {};
     const all = { tool, untilMs: readAtMs + hours(1), all: false, limit: 2 };

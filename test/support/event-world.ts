@@ -71,7 +71,7 @@ export function uniqueName(prefix: string): string {
 
 /** The dead letters of the inbox. */
 export function deadLetters({ opened }: EventWorld): Promise<readonly InboxRecord[]> {
-  const any = { tenant: null, consumer: null, beforeReceivedAtMs: null };
+  const any = { tenant: null, consumer: null, after: null };
   return opened.store.inbox.list({ ...any, status: "DEAD", limit: 100 });
 }
 

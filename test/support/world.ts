@@ -165,7 +165,7 @@ async function createWorld(
         operation: null,
         review: false,
         limit: 1000,
-        beforeCreatedAtMs: null,
+        after: null,
       }),
     row: async (key) => {
       const rows = await world.rows();

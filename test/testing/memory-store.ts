@@ -264,13 +264,13 @@ export class MemoryStore extends MemoryTable implements port.Store {
   }
 
   async list(params: port.ListParams): Promise<readonly OperationRecord[]> {
-    const { tenant, status, operation, review, beforeCreatedAtMs } = params;
+    const { tenant, status, operation, review, after } = params;
     return this.select("list", newestFirst, params.limit, (row) => ({
       tenant: tenant === null || row.tenant === tenant,
       status: status === null || row.status === status,
       operation: operation === null || row.operation === operation,
       review: !review || row.status === "NEEDS_REVIEW" || row.incident !== null,
-      page: beforeCreatedAtMs === null || row.createdAtMs < beforeCreatedAtMs,
+      page: after === null || newestFirst(row, after) > 0,
     }));
   }
 
@@ -346,8 +346,16 @@ function owns(row: Row, { token }: port.Fenced): Conditions {
   return { token: row.token === token, inProgress: row.status === "IN_PROGRESS" };
 }
 
-function newestFirst(one: Row, other: Row): number {
-  return other.createdAtMs - one.createdAtMs || (one.key < other.key ? -1 : 1);
+function newestFirst(one: port.ListPlace, other: port.ListPlace): number {
+  return (
+    other.createdAtMs - one.createdAtMs ||
+    compare(one.tenant, other.tenant) ||
+    compare(one.key, other.key)
+  );
+}
+
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 type Place = Pick<JournalLine, "tenant" | "key" | "seq">;

@@ -103,7 +103,7 @@ const anyRow: port.ListParams = {
   operation: null,
   review: false,
   limit: 1,
-  beforeCreatedAtMs: null,
+  after: null,
 };
 
 /** A write that makes the row which it doesn't find. */
@@ -239,6 +239,14 @@ export class MigrationWipes extends MemoryStore {
 export class SchemaMisreported extends MemoryStore {
   override async inspect(): Promise<port.StoreInspection> {
     return { ...(await super.inspect()), schemaVersion: 0 };
+  }
+}
+
+export class ListPagesByTime extends MemoryStore {
+  override list(params: port.ListParams) {
+    const { after } = params;
+    const last = "\u{10ffff}";
+    return super.list({ ...params, after: after && { ...after, tenant: last, key: last } });
   }
 }
 

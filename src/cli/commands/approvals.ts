@@ -5,10 +5,11 @@
  */
 import { type Command, Option } from "commander";
 import { decideApproval } from "../../flow/approval.ts";
-import type { ApprovalRecord } from "../../ledger/runs.ts";
+import type { ApprovalPlace, ApprovalRecord } from "../../ledger/runs.ts";
 import { type GlobalOptions, helpEnd, outputFor, parseCount } from "../command.ts";
 import { withStore } from "../open-store.ts";
 import type { Column } from "../output.ts";
+import { formatPlace, parsePlace, printPageEnd, readPage } from "../paging.ts";
 import { counted } from "../text.ts";
 import { isoTime, longTime } from "../times.ts";
 
@@ -16,6 +17,7 @@ interface ListOptions extends GlobalOptions {
   readonly tenant?: string;
   readonly all?: boolean;
   readonly limit: number;
+  readonly after?: string;
 }
 
 interface DecideOptions extends GlobalOptions {
@@ -36,6 +38,7 @@ export function addApprovals(approvals: Command): void {
     .option("--tenant <tenant>", "only this tenant")
     .option("--all", "also what was decided or has expired")
     .option("--limit <count>", "how many at most", parseCount, 20)
+    .option("--after <place>", "go on where the page before ended")
     .addHelpText("after", helpEnd(["approvals list", "approvals list --tenant acme --json"]))
     .action((_options: unknown, self: Command) => list(self));
   approvals
@@ -78,20 +81,27 @@ function rowOf(approval: ApprovalRecord): readonly string[] {
 async function list(command: Command): Promise<void> {
   const options = command.optsWithGlobals<ListOptions>();
   const output = outputFor(options);
-  const found = await withStore(options, "ready", ({ store }) =>
-    store.runs.listApprovals({
-      tenant: options.tenant ?? null,
-      runId: null,
-      status: options.all === true ? null : "OPEN",
-      beforeCreatedAtMs: null,
-      limit: options.limit,
-    }),
+  const after = options.after === undefined ? null : placeOf(options.after);
+  const asked = {
+    tenant: options.tenant ?? null,
+    runId: null,
+    status: options.all === true ? null : "OPEN",
+    after,
+  } as const;
+  const { rows, next } = await withStore(options, "ready", ({ store }) =>
+    readPage(options.limit, (limit) => store.runs.listApprovals({ ...asked, limit })),
   );
-  if (output.json) return output.document({ approvals: found.map(approvalJson) });
-  if (found.length === 0) return output.text("Nothing waits for an approval.");
-  output.table(columns, found.map(rowOf));
-  output.line();
-  output.line(output.colours.dim(counted(found.length, "approval")));
+  const place =
+    next === null ? null : formatPlace([next.createdAtMs, next.tenant, next.runId, next.name]);
+  if (output.json) return output.document({ approvals: rows.map(approvalJson), next: place });
+  if (rows.length === 0) return output.text("Nothing waits for an approval.");
+  output.table(columns, rows.map(rowOf));
+  printPageEnd(output, counted(rows.length, "approval"), place);
+}
+
+function placeOf(text: string): ApprovalPlace {
+  const [createdAtMs, tenant = "", runId = "", name = ""] = parsePlace(text, 3);
+  return { createdAtMs, tenant, runId, name };
 }
 
 async function decide(runId: string, command: Command): Promise<void> {

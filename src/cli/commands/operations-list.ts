@@ -4,12 +4,21 @@
  * @module
  */
 import { type Command, Option } from "commander";
+import type { OperationRecord } from "../../ledger/record.ts";
 import { type Status, statuses } from "../../ledger/status.ts";
+import type { ListPlace } from "../../ledger/store.ts";
 import { type GlobalOptions, helpEnd, parseCount, outputFor } from "../command.ts";
 import { withStore } from "../open-store.ts";
 import { operationColumns, operationJson, operationRow } from "../operation-view.ts";
 import type { Output } from "../output.ts";
-import { type Filter, type Page, formatCursor, parseCursor, readPage } from "../paging.ts";
+import {
+  type Filter,
+  type Page,
+  formatPlace,
+  parsePlace,
+  printPageEnd,
+  readPage,
+} from "../paging.ts";
 import { counted } from "../text.ts";
 
 /** Options that page through a list. */
@@ -56,40 +65,42 @@ async function list(command: Command): Promise<void> {
   const output = outputFor(options);
   const page = await readListPage(options, { status: options.status ?? null, review: false });
   if (output.json) return output.document(pageJson(page));
-  if (page.records.length === 0) return output.text("No operation matches.");
-  output.table(operationColumns, page.records.map(operationRow));
-  printPageEnd(output, page);
+  if (page.rows.length === 0) return output.text("No operation matches.");
+  output.table(operationColumns, page.rows.map(operationRow));
+  printOperationsEnd(output, page);
 }
 
 /** Reads the page that the options name. */
 export function readListPage(
   options: PageOptions,
   more: Pick<Filter, "status" | "review">,
-): Promise<Page> {
+): Promise<Page<OperationRecord>> {
   const filter: Filter = {
     tenant: options.tenant ?? null,
     operation: options.operation ?? null,
     ...more,
   };
-  const after = options.after === undefined ? null : parseCursor(options.after);
-  return withStore(options, "ready", ({ store }) => readPage(store, filter, options.limit, after));
+  const after = options.after === undefined ? null : placeOf(options.after);
+  return withStore(options, "ready", ({ store }) =>
+    readPage(options.limit, (limit) => store.list({ ...filter, limit, after })),
+  );
+}
+
+function placeOf(text: string): ListPlace {
+  const [createdAtMs, tenant = "", key = ""] = parsePlace(text, 2);
+  return { createdAtMs, tenant, key };
+}
+
+function formatNext({ next }: Page<OperationRecord>): string | null {
+  return next === null ? null : formatPlace([next.createdAtMs, next.tenant, next.key]);
 }
 
 /** A page for `--json`; `next` is what `--after` takes. */
-export function pageJson({ records, next }: Page): Record<string, unknown> {
-  return {
-    operations: records.map(operationJson),
-    next: next === null ? null : formatCursor(next),
-  };
+export function pageJson(page: Page<OperationRecord>): Record<string, unknown> {
+  return { operations: page.rows.map(operationJson), next: formatNext(page) };
 }
 
 /** Says whether there are more, and how to get them. */
-export function printPageEnd(output: Output, { records, next }: Page): void {
-  output.line();
-  if (next === null) {
-    output.line(output.colours.dim(`${counted(records.length, "operation")}; that is all.`));
-    return;
-  }
-  output.line(output.colours.dim(`${counted(records.length, "operation")}; for the next page add`));
-  output.line(`--after ${formatCursor(next)}`);
+export function printOperationsEnd(output: Output, page: Page<OperationRecord>): void {
+  printPageEnd(output, counted(page.rows.length, "operation"), formatNext(page));
 }

@@ -14,7 +14,7 @@ import {
   type PageOptions,
   addPageOptions,
   pageJson,
-  printPageEnd,
+  printOperationsEnd,
   readListPage,
 } from "./operations-list.ts";
 
@@ -42,9 +42,9 @@ async function list(command: Command): Promise<void> {
   const output = outputFor(options);
   const page = await readListPage(options, { status: null, review: true });
   if (output.json) return output.document(pageJson(page));
-  if (page.records.length === 0) return output.text("Nothing waits for a decision.");
-  output.table(columns, page.records.map(row));
-  printPageEnd(output, page);
+  if (page.rows.length === 0) return output.text("Nothing waits for a decision.");
+  output.table(columns, page.rows.map(row));
+  printOperationsEnd(output, page);
   output.line();
   output.text(
     '"No" from: when it may be decided that it did not happen. Look at the evidence with `nevertwice operations show KEY`, ask the provider, then `nevertwice review resolve KEY`.',

@@ -5,12 +5,14 @@
  */
 import { type Command, Option } from "commander";
 import { NeverTwiceError } from "../../base/errors.ts";
-import type { RunRecord, StepRecord } from "../../ledger/runs.ts";
+import { type OpenEffect, readOpenEffects } from "../../flow/open-effects.ts";
+import type { RunPlace, RunRecord, StepRecord } from "../../ledger/runs.ts";
 import { type GlobalOptions, helpEnd, outputFor, parseCount } from "../command.ts";
 import { CliError } from "../exit-codes.ts";
 import { withStore } from "../open-store.ts";
 import type { Column } from "../output.ts";
-import { counted } from "../text.ts";
+import { formatPlace, parsePlace, printPageEnd, readPage } from "../paging.ts";
+import { counted, shortKey } from "../text.ts";
 import { isoTime, longTime } from "../times.ts";
 
 interface ListOptions extends GlobalOptions {
@@ -18,6 +20,7 @@ interface ListOptions extends GlobalOptions {
   readonly flow?: string;
   readonly status?: RunRecord["status"];
   readonly limit: number;
+  readonly after?: string;
 }
 
 interface RunOptions extends GlobalOptions {
@@ -40,6 +43,7 @@ export function addRuns(runs: Command): void {
       ]),
     )
     .option("--limit <count>", "how many at most", parseCount, 20)
+    .option("--after <place>", "go on where the page before ended")
     .addHelpText("after", helpEnd(["runs list --status WAITING", "runs list --tenant acme --json"]))
     .action((_options: unknown, self: Command) => list(self));
   withRunId(runs.command("show").description("show a run, its steps and what it waits for"))
@@ -74,32 +78,38 @@ function runRow(run: RunRecord): readonly string[] {
 async function list(command: Command): Promise<void> {
   const options = command.optsWithGlobals<ListOptions>();
   const output = outputFor(options);
-  const runs = await withStore(options, "ready", ({ store }) =>
-    store.runs.list({
-      tenant: options.tenant ?? null,
-      flow: options.flow ?? null,
-      status: options.status ?? null,
-      beforeCreatedAtMs: null,
-      limit: options.limit,
-    }),
+  const { tenant = null, flow = null, status = null } = options;
+  const after = options.after === undefined ? null : placeOf(options.after);
+  const { rows, next } = await withStore(options, "ready", ({ store }) =>
+    readPage(options.limit, (limit) => store.runs.list({ tenant, flow, status, after, limit })),
   );
-  if (output.json) return output.document({ runs: runs.map(runJson) });
-  if (runs.length === 0) return output.text("No run matches.");
-  output.table(runColumns, runs.map(runRow));
-  output.line();
-  output.line(output.colours.dim(counted(runs.length, "run")));
+  const place = next === null ? null : formatPlace([next.createdAtMs, next.tenant, next.runId]);
+  if (output.json) return output.document({ runs: rows.map(runJson), next: place });
+  if (rows.length === 0) return output.text("No run matches.");
+  output.table(runColumns, rows.map(runRow));
+  printPageEnd(output, counted(rows.length, "run"), place);
+}
+
+function placeOf(text: string): RunPlace {
+  const [createdAtMs, tenant = "", runId = ""] = parsePlace(text, 2);
+  return { createdAtMs, tenant, runId };
 }
 
 async function show(runId: string, command: Command): Promise<void> {
   const options = command.optsWithGlobals<RunOptions>();
   const output = outputFor(options);
   const { tenant } = options;
-  const { run, steps } = await withStore(options, "ready", async ({ store }) => {
+  const { run, steps, effects } = await withStore(options, "ready", async ({ store }) => {
     const found = await store.runs.read({ tenant, runId });
     if (found === undefined) throw noRun(runId, tenant);
-    return { run: found, steps: await store.runs.listSteps(found) };
+    return {
+      run: found,
+      steps: await store.runs.listSteps(found),
+      effects: await readOpenEffects(store, found, () => found.status === "RUNNING"),
+    };
   });
-  if (output.json) return output.document({ run: runJson(run), steps: steps.map(stepJson) });
+  if (output.json)
+    return output.document({ run: runJson(run), steps: steps.map(stepJson), openEffects: effects });
   output.facts([
     ["run", run.runId],
     ["tenant", run.tenant],
@@ -114,6 +124,22 @@ async function show(runId: string, command: Command): Promise<void> {
   if (steps.length === 0) return output.text("No step is recorded.");
   output.line();
   output.table(stepColumns, steps.map(stepRow));
+  if (effects.length === 0) return;
+  output.line();
+  output.text("Effects that the run has no answer of, as they stand now:");
+  output.table(effectColumns, effects.map(effectRow));
+}
+
+const effectColumns: readonly Column[] = [
+  { head: "step", narrow: "shorten" },
+  { head: "key" },
+  { head: "operation" },
+  { head: "effect" },
+];
+
+function effectRow({ step, key, status, inDoubt }: OpenEffect): readonly string[] {
+  const effect = inDoubt ? "in doubt" : status === "DONE" ? "exists" : "none";
+  return [step, shortKey(key), status ?? "not claimed", effect];
 }
 
 const stepColumns: readonly Column[] = [

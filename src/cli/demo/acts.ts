@@ -188,7 +188,7 @@ async function onlyOperation(
     operation: null,
     review: false,
     limit: 1,
-    beforeCreatedAtMs: null,
+    after: null,
   });
   if (operation === undefined) throw new Error("no operation was recorded");
   return operation;

@@ -12,6 +12,16 @@ export function toSqlParams(params: object): SqlParams {
   return bound;
 }
 
+/** The place after which a page begins, as `after_…`; all null for the first page. */
+export function toPlaceParams<Place extends object>(
+  after: Place | null,
+  parts: readonly (keyof Place & string)[],
+): SqlParams {
+  return Object.fromEntries(
+    parts.map((part) => [`after_${toSqlName(part)}`, toSqlValue(after?.[part] ?? null)]),
+  );
+}
+
 const sqlNames = new Map<string, string>();
 
 function toSqlName(name: string): string {

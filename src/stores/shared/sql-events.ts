@@ -12,7 +12,7 @@ import type {
   OutboxRecord,
   OutboxStatus,
 } from "../../ledger/events.ts";
-import { toSqlParams } from "./parameters.ts";
+import { toPlaceParams, toSqlParams } from "./parameters.ts";
 import { count, countOrNull, text, textOrNull } from "./rows.ts";
 import type { SqlRow, SqlStatements, StatementName } from "./statement.ts";
 
@@ -32,7 +32,11 @@ export function inboxOver(statements: SqlStatements): Inbox {
     },
     read: (params) => one("inbox-read", params),
     due: (params) => many("inbox-due", params),
-    list: (params) => many("inbox-list", { subject: null, id: null, ...params }),
+    list: ({ after, ...rest }) => {
+      const parts = ["receivedAtMs", "tenant", "consumer", "source", "id"] as const;
+      const any = { subject: null, source: null, id: null };
+      return many("inbox-list", { ...any, ...rest, ...toPlaceParams(after, parts) });
+    },
     redrive: (id) => one("inbox-redrive", id),
     discard: (params) => one("inbox-discard", params),
     purge: async (params) => (await statements.run("inbox-purge", toSqlParams(params))).length,

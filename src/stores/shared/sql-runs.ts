@@ -13,7 +13,7 @@ import type {
   StepKind,
   StepRecord,
 } from "../../ledger/runs.ts";
-import { toSqlParams } from "./parameters.ts";
+import { toPlaceParams, toSqlParams } from "./parameters.ts";
 import { count, countOrNull, text, textOrNull } from "./rows.ts";
 import { waitMsOf } from "./sql-events.ts";
 import type { SqlRow, SqlStatements, StatementName } from "./statement.ts";
@@ -48,7 +48,10 @@ export function runsOver(statements: SqlStatements): Runs {
     wake: ({ tenant, runId }) => runOf("run-wake", { tenant, runId }),
     retry: ({ tenant, runId }) => runOf("run-retry", { tenant, runId }),
     read: ({ tenant, runId }) => runOf("run-read", { tenant, runId }),
-    list: async (params) => (await rowsOf("run-list", params)).map(toRunRecord),
+    list: async ({ after, ...rest }) => {
+      const place = toPlaceParams(after, ["createdAtMs", "tenant", "runId"]);
+      return (await rowsOf("run-list", { ...rest, ...place })).map(toRunRecord);
+    },
     nextDueInMs: async (flows) =>
       waitMsOf(await statements.run("run-next", { flows: JSON.stringify(flows) })),
     purge: async (params) => (await rowsOf("run-purge", params)).length,
@@ -58,7 +61,10 @@ export function runsOver(statements: SqlStatements): Runs {
     openApproval: (params) => approvalOf("approval-open", params),
     decideApproval: (params) => approvalOf("approval-decide", params),
     readApproval: ({ tenant, runId, name }) => approvalOf("approval-read", { tenant, runId, name }),
-    listApprovals: async (params) => (await rowsOf("approval-list", params)).map(toApprovalRecord),
+    listApprovals: async ({ after, ...rest }) => {
+      const place = toPlaceParams(after, ["createdAtMs", "tenant", "runId", "name"]);
+      return (await rowsOf("approval-list", { ...rest, ...place })).map(toApprovalRecord);
+    },
   };
 }
 

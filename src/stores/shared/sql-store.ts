@@ -16,7 +16,7 @@ import type { EffectStore, Transaction } from "../../ledger/transaction.ts";
 import { Coalescer } from "./coalescer.ts";
 import { isRejectedStatement } from "./store-error.ts";
 import { count, toJournalLine, toRecord } from "./rows.ts";
-import { toSqlParams } from "./parameters.ts";
+import { toPlaceParams, toSqlParams } from "./parameters.ts";
 import { inboxOver, outboxOver } from "./sql-events.ts";
 import { lateLooksOver } from "./sql-late-looks.ts";
 import { runsOver } from "./sql-runs.ts";
@@ -130,7 +130,11 @@ export abstract class SqlStore<Driver> implements EffectStore<Driver> {
   }
 
   list(params: port.ListParams): Promise<readonly OperationRecord[]> {
-    return this.#runMany("list", params);
+    const { after, ...rest } = params;
+    return this.#runMany("list", {
+      ...rest,
+      ...toPlaceParams(after, ["createdAtMs", "tenant", "key"]),
+    });
   }
 
   findDue(params: port.DueParams): Promise<readonly OperationRecord[]> {
@@ -148,11 +152,7 @@ export abstract class SqlStore<Driver> implements EffectStore<Driver> {
 
   async readJournal(params: port.ReadJournalParams): Promise<readonly JournalLine[]> {
     const { after, ...rest } = params;
-    const page = {
-      after_tenant: after?.tenant ?? null,
-      after_key: after?.key ?? null,
-      after_seq: after?.seq ?? null,
-    };
+    const page = toPlaceParams(after, ["tenant", "key", "seq"]);
     const rows = await this.#executor.run("read-journal", { ...toSqlParams(rest), ...page });
     return rows.map(toJournalLine);
   }

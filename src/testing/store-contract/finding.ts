@@ -4,6 +4,7 @@
  * @module
  */
 import { statuses } from "../../ledger/status.ts";
+import type { ListPlace } from "../../ledger/store.ts";
 import { storeCase } from "./case.ts";
 import {
   armParams,
@@ -98,9 +99,31 @@ export const finding = [
       scene.is("the list", keysOf(await scene.store.list(wholeList)), ["a", "c", "b"]);
       const page = await scene.store.list({ ...wholeList, limit: 2 });
       scene.is("the first page", keysOf(page), ["a", "c"]);
-      const beforeCreatedAtMs = page.at(-1)?.createdAtMs ?? 0;
-      const next = await scene.store.list({ ...wholeList, limit: 2, beforeCreatedAtMs });
+      const after = page.at(-1) ?? null;
+      const next = await scene.store.list({ ...wholeList, limit: 2, after });
       scene.is("the next page", keysOf(next), ["b"]);
+    },
+  ),
+  storeCase(
+    "the pages of a list lose and repeat nothing of one millisecond",
+    { rule: "R6", fault: "list pages by time alone", needsClock: true },
+    async (scene) => {
+      const named = ["a", "b", "c"].flatMap((key) => [
+        { tenant: "acme", key },
+        { tenant: "bravo", key },
+      ]);
+      for (const { tenant, key } of named) await scene.store.claim(claimParams(key, { tenant }));
+      const paged: string[] = [];
+      let after: ListPlace | null = null;
+      for (let pages = 0; pages <= named.length; pages += 1) {
+        const page = await scene.store.list({ ...wholeList, tenant: null, limit: 2, after });
+        paged.push(...page.map(({ tenant, key }) => `${tenant} ${key}`));
+        const last = page.at(-1);
+        if (last === undefined) break;
+        after = { createdAtMs: last.createdAtMs, tenant: last.tenant, key: last.key };
+      }
+      const all = named.map(({ tenant, key }) => `${tenant} ${key}`);
+      scene.is("what the pages hold", paged.toSorted(), all.toSorted());
     },
   ),
   storeCase(

@@ -174,7 +174,7 @@ export const wholeList: ListParams = {
   operation: null,
   review: false,
   limit: 1000,
-  beforeCreatedAtMs: null,
+  after: null,
 };
 
 /** An operation with one armed attempt, in the status asked for. */

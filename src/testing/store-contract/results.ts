@@ -82,7 +82,7 @@ export const results = [
         operation: oddText,
         review: false,
         limit: 10,
-        beforeCreatedAtMs: null,
+        after: null,
       });
       scene.is("how many are listed under the odd names", byName.length, 1);
     },

@@ -77,7 +77,7 @@ export async function openEngineWorld(
       await expect
         .poll(async () => {
           const open = { tenant: "acme", runId, status: "OPEN", limit: 10 } as const;
-          const found = await store.runs.listApprovals({ ...open, beforeCreatedAtMs: null });
+          const found = await store.runs.listApprovals({ ...open, after: null });
           [asked.current] = found;
           return found.length;
         })

@@ -156,7 +156,7 @@ export async function createHttpWorld(suite: StoreSuite, create: CreateGuard): P
         operation: null,
         review: false,
         limit: 1000,
-        beforeCreatedAtMs: null,
+        after: null,
       }),
     assertEffects: (count) =>
       expect(provider.ledger(), "effects in the provider's ledger").toHaveLength(count),

@@ -52,7 +52,7 @@ export function describeAdapter<Args extends JsonObject>(subject: AdapterSubject
       };
       for (const tool of Object.values(tools)) guards.set(tool, await createGuard({ store }));
       read = async (tenant) => {
-        const page = { review: false, limit: 1, beforeCreatedAtMs: null };
+        const page = { review: false, limit: 1, after: null };
         const [row] = await store.list({ tenant, status: null, operation: null, ...page });
         if (row === undefined) throw new Error("nothing is recorded");
         return row;

@@ -212,7 +212,7 @@ export function describeEnsureAdapter(subject: EnsureSubject): void {
       expect(await call()).toBe("STALE_VERSION");
       expect(counterpart.effects).toHaveLength(2);
       expect(counterpart.sends).toHaveLength(3);
-      const page = { review: false, limit: 10, beforeCreatedAtMs: null, status: null };
+      const page = { review: false, limit: 10, after: null, status: null };
       expect(await opened.store.list({ tenant: "acme", operation: null, ...page })).toHaveLength(3);
     };
     it("lost answers, repeats and an older version make one change per version", async () => {

@@ -195,7 +195,7 @@ export async function createGatewayWorld(
         operation: null,
         review: false,
         limit: 1000,
-        beforeCreatedAtMs: null,
+        after: null,
       }),
   };
 }
