@@ -41,6 +41,8 @@ export async function runGateway(options: RunGatewayOptions): Promise<void> {
     await serve(gateway, options);
   } finally {
     process.off("SIGHUP", reload);
+    // A port that is taken, too: servers that go on would keep the process from ending.
+    await gateway.close();
   }
 }
 

@@ -17,6 +17,7 @@ import {
   createMcpHandler,
   isLegacyRequest,
 } from "@modelcontextprotocol/server";
+import { NeverTwiceError } from "../base/errors.ts";
 import { createAgentServer } from "./agent-server.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import type { HttpConfig } from "./config/gateway-config.ts";
@@ -100,9 +101,11 @@ export async function serveAgentsOnHttp(
 
 function listen(server: Server, { host, port }: HttpConfig): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    const refuse = ({ message }: Error): void =>
+      reject(new NeverTwiceError("CONFIGURATION_INVALID", `\`http\` can't be served: ${message}`));
+    server.once("error", refuse);
     server.listen(port, host, () => {
-      server.off("error", reject);
+      server.off("error", refuse);
       resolve();
     });
   });

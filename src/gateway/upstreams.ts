@@ -95,7 +95,7 @@ export class Upstreams {
         else onNotification(name, method, params);
       },
       onState: (state, reason) => {
-        say.info({ state, reason }, "server");
+        say[state === "down" ? "warn" : "info"]({ state, reason }, "server");
         if (state === "up") this.#relist(name, connection);
       },
     });

@@ -10,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
@@ -170,4 +171,20 @@ it("what can't be used is told in a sentence, with an exit code", async () => {
     3,
     expect.stringContaining("npm install @modelcontextprotocol/client@2"),
   ]);
+});
+
+it("a port that is taken ends the gateway, and the servers that it has started", async () => {
+  const place = folder();
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const config = join(place, "nevertwice.yaml");
+  const server = `{ command: ${process.execPath}, args: [${filesystem}, ${place}] }`;
+  writeFileSync(config, `http: { port: ${port} }\nupstreams: { fs: ${server} }\n`);
+  const store = ["--store", join(place, "ops.db")];
+  await runCli(["migrate", ...store]);
+  const ran = await runCli(["gateway", "--config", config, ...store]);
+  expect(ran.exitCode).toBe(2);
+  expect(ran.stderr).toContain("`http` can't be served: listen EADDRINUSE");
 });

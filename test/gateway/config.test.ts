@@ -78,7 +78,7 @@ const cases: readonly [what: string, from: string, to: string, told: string][] =
     "two policies for one tool",
     "  shop/list_refunds: { kind: read-only }",
     "  shop/issue_refund: { kind: read-only }",
-    "nevertwice.yaml:16: Map keys must be unique",
+    "nevertwice.yaml:16: there is a second shop/issue_refund here; leave one of them",
   ],
   [
     "an unknown part",

@@ -1,16 +1,18 @@
 /**
  * Cases that people reported of agents and their clients, as the gateway meets them.
  */
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import {
   type GatewayWorld,
+  type ToolAnswer,
   gatewayScenario,
   lookedUp,
   operationOf,
   textOf,
   toldBy,
+  twoTenants,
 } from "./support/gateway-world.ts";
-import { approval, onlyRow } from "./support/reviewing.ts";
+import { approval, carried, onlyRow } from "./support/reviewing.ts";
 
 function byHost(world: GatewayWorld, toolUseId: string, reason: string) {
   return world.refund({ reason }, world.agent, { "claudecode/toolUseId": toolUseId });
@@ -83,5 +85,90 @@ gatewayScenario(
     ]);
     world.assertEffects(1);
     expect(answers.map(toldBy).toSorted()).toEqual(["DONE", "REPLAYED"]);
+  },
+);
+
+/** A call by bare HTTP: what a proxy or a cache between would see. */
+async function post(url: string, headers: Readonly<Record<string, string>>): Promise<Response> {
+  const params = { name: "issue_refund", arguments: { order_id: "8812", amount_minor: 48_000 } };
+  return fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+  });
+}
+
+gatewayScenario(
+  "a replay has the stored result, and no header of the first answer or its caller (case 48)",
+  twoTenants,
+  async (world) => {
+    const token = "Bearer acme-token-0123456789";
+    const cookie = { cookie: "session=of-the-first", "x-request-id": "first" };
+    const first = await post(world.service.url, { authorization: token, ...cookie });
+    const replay = await post(world.service.url, { authorization: token });
+    const [done, replayed] = [await first.text(), await replay.text()];
+    world.assertEffects(1);
+    expect([first.status, replay.status]).toEqual([200, 200]);
+    expect(replayed).toContain('"replayed":true');
+    for (const kept of ['"structuredContent":{"id":"re_1"', '"x-vendor-result":{"traced":true}']) {
+      expect(done).toContain(kept);
+      expect(replayed).toContain(kept);
+    }
+    expect([...replay.headers.keys()]).toEqual([...first.headers.keys()]);
+    expect(replay.headers.has("set-cookie")).toBe(false);
+    const stored = JSON.stringify([await world.rows(), [...replay.headers], replayed]);
+    expect(stored).not.toMatch(/of-the-first|acme-token/);
+  },
+);
+
+gatewayScenario(
+  "a call that is withdrawn before the claim leaves no row, and the next one runs (case 85)",
+  {},
+  async (world) => {
+    const params = { name: "issue_refund", arguments: { order_id: "8812", amount_minor: 48_000 } };
+    const withdrawn = (await world.gateway.callTool({
+      method: "tools/call",
+      params,
+      facts: { meta: {}, header: () => undefined, tokenTenant: undefined, parameterKey: undefined },
+      clientCapabilities: {},
+      clientName: "agent",
+      signal: AbortSignal.abort(),
+      onProgress: undefined,
+      inputResponses: undefined,
+      requestState: undefined,
+      ask: undefined,
+    })) as ToolAnswer;
+    expect(toldBy(withdrawn)).toBe("ABORTED");
+    expect(textOf(withdrawn)).toContain("Nothing was sent. The same call is safe.");
+    expect(await world.rows()).toEqual([]);
+    world.assertEffects(0);
+    expect([await world.refund(), await world.refund()].map(toldBy)).toEqual(["DONE", "REPLAYED"]);
+    world.assertEffects(1);
+  },
+);
+
+gatewayScenario(
+  "a queue's redrive and the model's own retry have one effect, and the second is told who acts (case 90)",
+  { policy: `${carried}    wait: 100ms` },
+  async (world) => {
+    // Without a guard both hang, and a gateway waits for what is under way.
+    onTestFinished(() => world.clear("hang"));
+    world.set("hang");
+    const queue = await world.connect();
+    const redriven = world.refund({ reason: "delivered again" }, queue);
+    redriven.catch(() => {});
+    await expect.poll(() => world.effects().length).toBe(1);
+    const retried = await world.refund({ reason: "no answer came" });
+    expect(toldBy(retried)).toBe("IN_PROGRESS");
+    expect(textOf(retried)).toContain("being executed right now by another call");
+    expect(textOf(retried)).not.toMatch(/fail|try again/i);
+    world.clear("hang");
+    expect(toldBy(await redriven)).toBe("DONE");
+    expect(toldBy(await world.refund())).toBe("REPLAYED");
+    world.assertEffects(1);
   },
 );

@@ -85,6 +85,7 @@ export class UpstreamConnection {
   #live: Live | undefined;
   #lastId = firstRequestId;
   #tries = 0;
+  #upSinceMs: number | undefined;
   #cancelRetry: (() => void) | undefined;
   #opening: Promise<void> = Promise.resolve();
 
@@ -159,7 +160,7 @@ export class UpstreamConnection {
       return await onServerRequest(request.method, request.params ?? {});
     };
     this.#live = live;
-    this.#tries = 0;
+    this.#upSinceMs = this.#runtime.monotonicMs();
     this.#become("up", "connected");
   }
 
@@ -296,6 +297,10 @@ export class UpstreamConnection {
     if (this.#state === "closed") return;
     this.#become("down", reason);
     const { first, last } = this.#options.backOffMs ?? { first: 250, last: 30_000 };
+    // One that connects and ends at once, over and over, is left alone for longer each time as well.
+    const upForMs = this.#runtime.monotonicMs() - (this.#upSinceMs ?? Infinity);
+    if (upForMs >= last) this.#tries = 0;
+    this.#upSinceMs = undefined;
     this.#tries += 1;
     const fullMs = backOffMs({ firstMs: first, lastMs: last }, this.#tries);
     const waitMs = spread(this.#runtime, fullMs);

@@ -40,7 +40,8 @@ export class ConfigSource {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
     for (const error of this.#document.errors) {
       const { line } = this.#lines.linePos(error.pos[0]);
-      this.faults.push({ place: `${this.#name}:${line}`, message: error.message });
+      const message = error.code === "DUPLICATE_KEY" ? twice(text, error.pos) : error.message;
+      this.faults.push({ place: `${this.#name}:${line}`, message });
     }
     this.value = this.faults.length === 0 ? (this.#document.toJS() as unknown) : undefined;
   }
@@ -84,4 +85,10 @@ export class ConfigSource {
       { details: { faults: this.faults } },
     );
   }
+}
+
+/** Two policies for one tool, say: neither may win silently. */
+function twice(text: string, [start]: readonly [number, number]): string {
+  const [, name = ""] = /^["']?(.+?)["']?\s*:(?:\s|$)/.exec(text.slice(start)) ?? [];
+  return `there is a second ${name} here; leave one of them`;
 }
