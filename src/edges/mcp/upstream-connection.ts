@@ -16,7 +16,8 @@ import {
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
 import { errorText } from "../../base/errors.ts";
-import { type Runtime, systemRuntime } from "../../base/runtime.ts";
+import { type Runtime, pause, systemRuntime } from "../../base/runtime.ts";
+import { keepListening, withoutSubscription } from "./upstream-changes.ts";
 import { UpstreamLost, UpstreamNotConnected, UpstreamRefusal } from "./upstream-errors.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -65,6 +66,7 @@ interface Live {
   readonly client: Client;
   readonly transport: Transport;
   readonly pending: Map<number, Pending>;
+  readonly ended: AbortController;
 }
 
 /** Far from the numbers that the official client counts up from zero. */
@@ -136,7 +138,12 @@ export class UpstreamConnection {
   }
 
   #adopt(client: Client, transport: Transport): void {
-    const live: Live = { client, transport, pending: new Map() };
+    const live: Live = {
+      client,
+      transport,
+      pending: new Map(),
+      ended: new AbortController(),
+    };
     const toClient = transport.onmessage;
     const onmessage: Transport["onmessage"] = (message, extra) => {
       if (!this.#take(live, message)) toClient?.(message, extra);
@@ -155,6 +162,14 @@ export class UpstreamConnection {
     this.#live = live;
     this.#tries = 0;
     this.#become("up", "connected");
+    void keepListening(client, {
+      isWanted: () => this.#live === live,
+      wait: (tries) => pause(this.#runtime, this.#backOff(tries), live.ended.signal),
+      // What changed before anyone listened was told to nobody.
+      onListening: (methods) => {
+        for (const method of methods) this.#options.onNotification?.(method, {});
+      },
+    });
   }
 
   /** True: the message was ours, and the official client must not see it. */
@@ -163,7 +178,7 @@ export class UpstreamConnection {
       if ("id" in message) return false;
       const params = (message.params ?? {}) as Members;
       if (message.method === "notifications/progress") return takeProgress(live, params);
-      this.#options.onNotification?.(message.method, params);
+      this.#options.onNotification?.(message.method, withoutSubscription(params));
       return false;
     }
     const id = Number(message.id);
@@ -276,6 +291,7 @@ export class UpstreamConnection {
   #lose(reason: string): void {
     const live = this.#live;
     this.#live = undefined;
+    live?.ended.abort();
     for (const { reject } of live?.pending.values() ?? []) reject(new UpstreamLost(reason));
     if (this.#state !== "closed") this.#down(reason);
   }
@@ -289,10 +305,14 @@ export class UpstreamConnection {
   #down(reason: string): void {
     if (this.#state === "closed") return;
     this.#become("down", reason);
-    const { first, last } = this.#options.backOffMs ?? { first: 250, last: 30_000 };
-    const waitMs = Math.min(first * 2 ** this.#tries, last);
+    const waitMs = this.#backOff(this.#tries);
     this.#tries += 1;
     this.#cancelRetry = this.#runtime.after(waitMs, () => void this.start());
+  }
+
+  #backOff(tries: number): number {
+    const { first, last } = this.#options.backOffMs ?? { first: 250, last: 30_000 };
+    return Math.min(first * 2 ** tries, last);
   }
 
   #become(state: UpstreamState, reason: string): void {

@@ -185,16 +185,20 @@ export async function createGatewayWorld(
     clear: (flag) => rmSync(join(folder, flag), { force: true }),
     effects,
     assertEffects: (count) => expect(effects(), "effects in the ledger").toHaveLength(count),
-    rows: () =>
-      opened.store.list({
-        tenant: null,
-        status: null,
-        operation: null,
-        review: false,
-        limit: 1000,
-        beforeCreatedAtMs: null,
-      }),
+    rows: () => rowsOf(opened),
   };
+}
+
+/** Every operation in the store. */
+export function rowsOf({ store }: OpenStore): Promise<readonly OperationRecord[]> {
+  return store.list({
+    tenant: null,
+    status: null,
+    operation: null,
+    review: false,
+    limit: 1000,
+    beforeCreatedAtMs: null,
+  });
 }
 
 function configText(folder: string, options: GatewayScenarioOptions): string {
