@@ -1,7 +1,7 @@
 /**
  * What a server of the newer era tells of its changes: only to who listens, on a stream of its own. A
  * server of the older era tells everyone, unasked.
- * https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
+ * https://modelcontextprotocol.io/specification/2026-07-28/changelog
  *
  * @module
  */
