@@ -13,6 +13,8 @@ export type Ask = (method: string, params: Members, withinMs?: number) => Promis
 
 /** See the module. */
 export interface AgentRequest {
+  /** Of the protocol, between agent and gateway. */
+  readonly era: "legacy" | "modern";
   readonly method: string;
   /** As sent, without what the protocol keeps for itself. */
   readonly params: Members;

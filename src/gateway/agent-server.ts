@@ -18,26 +18,34 @@ import {
 } from "@modelcontextprotocol/server";
 import { AgentError } from "./agent-error.ts";
 import type { AgentRequest, Ask } from "./agent-request.ts";
+import { Forwarder } from "./forwarder.ts";
 import type { Gateway } from "./gateway.ts";
 import { reviewRound } from "./review-dialogue.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
+const toolMethods: ReadonlySet<string> = new Set(["tools/list", "tools/call"]);
+
 /** Most rounds in which a server may ask an agent of the older era back. */
 const maxRounds = 16;
 
-/** Makes the server for one connection or one HTTP request. */
+/**
+ * Makes the server for one connection or one HTTP request. A request of the newer era by HTTP names its
+ * method in a header; one that nobody here knows is left to the SDK, which answers it with HTTP's 404.
+ */
 export function createAgentServer(
   gateway: Gateway,
   version: string,
-  context: Pick<McpRequestContext, "era">,
+  context: Pick<McpRequestContext, "era" | "requestInfo">,
 ): Server {
   const server = new Server(
     { name: "nevertwice-gateway", version },
     { capabilities: capabilitiesOf(gateway), ...instructionsOf(gateway) },
   );
-  server.fallbackRequestHandler = (request, ctx) =>
-    answer(gateway, readRequest(server, request, ctx, context.era));
+  const named = context.requestInfo?.headers.get("mcp-method") ?? undefined;
+  if (named === undefined || toolMethods.has(named) || Forwarder.knows(named))
+    server.fallbackRequestHandler = (request, ctx) =>
+      answer(gateway, readRequest(server, request, ctx, context.era));
   server.fallbackNotificationHandler = async () => {};
   return server;
 }
@@ -114,6 +122,7 @@ function readRequest(
   const headers = http?.req?.headers;
   const tenant: unknown = http?.authInfo?.extra?.["tenant"];
   return {
+    era,
     method,
     params: given,
     facts: {

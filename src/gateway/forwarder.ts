@@ -33,6 +33,8 @@ const listMembers = {
   "resources/templates/list": "resourceTemplates",
 } as const;
 
+const others: ReadonlySet<string> = new Set(["completion/complete", "logging/setLevel"]);
+
 /** Told to every agent's client, as it came. */
 export type NotificationListener = (method: string, params: Members) => void;
 
@@ -110,6 +112,7 @@ export class Forwarder {
     method: string,
     params: Members,
     request: AgentRequest,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<Members> {
     const { inputResponses, requestState } = request;
     const sent = {
@@ -123,9 +126,15 @@ export class Forwarder {
           cancel: request.signal,
           onProgress: request.onProgress,
           clientCapabilities: request.clientCapabilities,
+          headers,
         }),
       ),
     );
+  }
+
+  /** Whether there is such a method, beside those of tools. */
+  static knows(method: string): boolean {
+    return [ownedBy, listMembers].some((each) => Object.hasOwn(each, method)) || others.has(method);
   }
 
   /** Everything but tools. Undefined: no such method. */

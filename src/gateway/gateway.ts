@@ -9,6 +9,7 @@ import { maxDepth } from "../base/plain-json.ts";
 import { type Guard, type GuardOptions, createGuard } from "../guard/create-guard.ts";
 import type { Store } from "../ledger/store.ts";
 import { errorResult } from "../edges/mcp/answers.ts";
+import { paramHeaders } from "../edges/mcp/param-headers.ts";
 import type { ToolDefinition } from "../edges/mcp/tool-definition.ts";
 import { AgentError } from "./agent-error.ts";
 import type { AgentRequest } from "./agent-request.ts";
@@ -48,9 +49,6 @@ interface Era {
   readonly status: ToolDefinition | undefined;
   readonly stop: AbortController;
 }
-
-/** Why a tool that agents see is not called. */
-const unknownTool = -32602;
 
 /** A running gateway. */
 export class Gateway {
@@ -183,7 +181,7 @@ export class Gateway {
   }
 
   /**
-   * `tools/call`. Every answer of the guard is a result; only a tool that isn't there is an error.
+   * `tools/call`. Every answer of the guard is a result.
    *
    * @throws {AgentError} for what the protocol itself calls an error.
    */
@@ -202,7 +200,7 @@ export class Gateway {
     const { name } = request.params;
     if (name === era.status?.name) return this.#status(era, request);
     const entry = typeof name === "string" ? era.catalogue.entries.get(name) : undefined;
-    if (entry === undefined) throw new AgentError(unknownTool, `Unknown tool: ${String(name)}`);
+    if (entry === undefined) return unknownTool(request);
     const startedMs = performance.now();
     const result = await this.#answer(era, entry, request);
     const operation = Object.values((result["_meta"] ?? {}) as Members).find(isOperation);
@@ -256,7 +254,11 @@ export class Gateway {
     const { task: _asTask, ...given } = request.params;
     const params = { ...given, name: entry.shown.name };
     const signal = AbortSignal.any([request.signal, this.#withdraw.signal]);
-    return this.#forwarder.forward(entry.upstream, "tools/call", params, { ...request, signal });
+    const { upstream, shown } = entry;
+    const headers =
+      upstream.era === "modern" ? paramHeaders(shown.inputSchema, given["arguments"]) : {};
+    const asked = { ...request, signal };
+    return this.#forwarder.forward(upstream, "tools/call", params, asked, headers);
   }
 
   /**
@@ -289,6 +291,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await gateway.close();
     throw error;
   }
+}
+
+/**
+ * No server lists it, so none is asked: one that ran it all the same would run it past every policy.
+ * Each era is told in its own way. In the newer one it is an error of the protocol; servers of the older
+ * one on the official SDK say it in a result, which is the only form that a model is sure to read.
+ * https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling
+ */
+function unknownTool({ params, era }: AgentRequest): Members {
+  const text = `Unknown tool: ${String(params["name"])}. None of the servers that were reached lists it; nothing was recorded and nothing was sent.`;
+  if (era === "modern") throw new AgentError(-32602, text);
+  return { isError: true, content: [{ type: "text", text }] };
 }
 
 /** A server's own tool of that name goes first. */

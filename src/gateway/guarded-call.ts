@@ -9,11 +9,12 @@ import { errorResult, outcomeResult, withNote, withValues } from "../edges/mcp/a
 import { type CallExtras, withExtras } from "../edges/mcp/call-extras.ts";
 import { readCaller } from "../edges/mcp/caller-context.ts";
 import { intentsFact } from "../edges/mcp/brought-intent.ts";
-import { InputRequired } from "../edges/mcp/upstream-errors.ts";
+import { InputRequired, UpstreamRefusal, missingCapability } from "../edges/mcp/upstream-errors.ts";
 import type { CallIdentity, Guard } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
 import { restoreArguments } from "../intent/business-arguments.ts";
 import type { Store } from "../ledger/store.ts";
+import { AgentError } from "./agent-error.ts";
 import type { AgentRequest } from "./agent-request.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { GatewayConfig } from "./config/gateway-config.ts";
@@ -39,6 +40,7 @@ export interface GuardedCallParts {
  *
  * @throws {NeverTwiceError} every answer but DONE, a question to the client, and a mismatch that is
  * told with its values.
+ * @throws {AgentError} a round that the server refused.
  */
 export async function callGuarded(
   parts: GuardedCallParts,
@@ -100,6 +102,8 @@ async function answerError(
   const { policy } = call.entry;
   const askedBack = inputRequiredIn(error);
   if (askedBack !== undefined) return askedBack.result;
+  const refusal = refusedRound(call, error);
+  if (refusal !== undefined) throw new AgentError(refusal.code, refusal.message, refusal.data);
   if (isNeverTwiceError(error, "PAYLOAD_MISMATCH") && policy.mismatch === "values")
     return mismatchResult(call, error);
   // Once in a call: whoever does not decide now is not asked until the next one.
@@ -149,8 +153,23 @@ function extrasOf(request: AgentRequest): CallExtras {
 
 /** The server asked back: the attempt was released, so no effect exists, and the round goes to the agent. */
 function inputRequiredIn(error: unknown): InputRequired | undefined {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    if (each instanceof InputRequired) return each;
-  }
-  return undefined;
+  return causes(error).find((each) => each instanceof InputRequired);
+}
+
+/**
+ * The server ran nothing, and it is the client that has to mend it, not the model: a capability that it
+ * lacks, or the state or the answers of a round. The attempt was released.
+ */
+function refusedRound({ request }: GuardedCall, error: unknown): UpstreamRefusal | undefined {
+  if (!isNeverTwiceError(error, "NOT_SENT")) return undefined;
+  const refusal = causes(error).find((each) => each instanceof UpstreamRefusal);
+  const goesOn = request.inputResponses !== undefined || request.requestState !== undefined;
+  const ofRound = refusal?.code === missingCapability || (goesOn && refusal?.code === -32_602);
+  return ofRound ? refusal : undefined;
+}
+
+function causes(error: unknown): readonly Error[] {
+  const found: Error[] = [];
+  for (let each = error; each instanceof Error; each = each.cause) found.push(each);
+  return found;
 }

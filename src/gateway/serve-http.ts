@@ -23,6 +23,7 @@ import { AgentSessions } from "./agent-sessions.ts";
 import type { HttpConfig } from "./config/gateway-config.ts";
 import { isLoopback } from "./config/load-config.ts";
 import type { Gateway } from "./gateway.ts";
+import { refuseMismatch } from "./header-mismatch.ts";
 import type { Logger } from "./log.ts";
 import { passedOn } from "./passed-on.ts";
 
@@ -45,7 +46,7 @@ export async function serveAgentsOnHttp(
   log: Logger,
 ): Promise<HttpService> {
   const { requestBytes } = gateway.config.limits;
-  const handler = createMcpHandler(({ era }) => createAgentServer(gateway, version, { era }), {
+  const handler = createMcpHandler((context) => createAgentServer(gateway, version, context), {
     maxRequestBodySize: requestBytes,
     onerror: (error) => log.warn({ reason: error.message }, "agent request"),
   });
@@ -58,7 +59,7 @@ export async function serveAgentsOnHttp(
   const fetch = async (request: globalThis.Request, given?: McpHandlerRequestOptions) =>
     sessions !== undefined && (await isLegacyRequest(request, given?.parsedBody))
       ? sessions.fetch(request, given)
-      : handler.fetch(request, given);
+      : ((await refuseMismatch(gateway, request)) ?? handler.fetch(request, given));
   const answer = toNodeHandler({ fetch }, { maxRequestBodySize: requestBytes });
   const stopTools = gateway.onToolsChanged(() => {
     handler.notify.toolsChanged();

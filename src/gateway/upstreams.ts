@@ -107,8 +107,13 @@ export class Upstreams {
     await this.#listing.get(name);
   }
 
+  /** One after another, so that the newest list wins. */
   #relist(name: string, connection: UpstreamConnection): void {
-    this.#listing.set(name, this.#list(name, connection));
+    const before = this.#listing.get(name) ?? Promise.resolve();
+    this.#listing.set(
+      name,
+      before.then(() => this.#list(name, connection)),
+    );
   }
 
   async #list(name: string, connection: UpstreamConnection): Promise<void> {

@@ -133,6 +133,7 @@ gatewayScenario(
     const withdrawn = (await world.gateway.callTool({
       method: "tools/call",
       params,
+      era: "modern",
       facts: { meta: {}, header: () => undefined, tokenTenant: undefined, parameterKey: undefined },
       clientCapabilities: {},
       clientName: "agent",

@@ -15,9 +15,10 @@ import {
   type Transport,
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
-import { backOffMs, spread } from "../../base/back-off.ts";
+import { type BackOff, backOffMs, spread } from "../../base/back-off.ts";
 import { errorText } from "../../base/errors.ts";
-import { type Runtime, systemRuntime } from "../../base/runtime.ts";
+import { type Runtime, pause, systemRuntime } from "../../base/runtime.ts";
+import { keepListening, withoutSubscription } from "./upstream-changes.ts";
 import {
   UpstreamLost,
   UpstreamNotConnected,
@@ -71,6 +72,7 @@ interface Live {
   readonly client: Client;
   readonly transport: Transport;
   readonly pending: Map<number, Pending>;
+  readonly ended: AbortController;
 }
 
 /** Far from the numbers that the official client counts up from zero. */
@@ -143,7 +145,12 @@ export class UpstreamConnection {
   }
 
   #adopt(client: Client, transport: Transport): void {
-    const live: Live = { client, transport, pending: new Map() };
+    const live: Live = {
+      client,
+      transport,
+      pending: new Map(),
+      ended: new AbortController(),
+    };
     const toClient = transport.onmessage;
     const onmessage: Transport["onmessage"] = (message, extra) => {
       if (!this.#take(live, message)) toClient?.(message, extra);
@@ -162,6 +169,14 @@ export class UpstreamConnection {
     this.#live = live;
     this.#upSinceMs = this.#runtime.monotonicMs();
     this.#become("up", "connected");
+    void keepListening(client, {
+      isWanted: () => this.#live === live,
+      wait: (tries) => pause(this.#runtime, this.#restMs(tries + 1), live.ended.signal),
+      // What changed before anyone listened was told to nobody.
+      onListening: (methods) => {
+        for (const method of methods) this.#options.onNotification?.(method, {});
+      },
+    });
   }
 
   /** True: the message was ours, and the official client must not see it. */
@@ -170,7 +185,7 @@ export class UpstreamConnection {
       if ("id" in message) return false;
       const params = (message.params ?? {}) as Members;
       if (message.method === "notifications/progress") return takeProgress(live, params);
-      this.#options.onNotification?.(message.method, params);
+      this.#options.onNotification?.(message.method, withoutSubscription(params));
       return false;
     }
     const id = Number(message.id);
@@ -283,6 +298,7 @@ export class UpstreamConnection {
   #lose(reason: string): void {
     const live = this.#live;
     this.#live = undefined;
+    live?.ended.abort();
     for (const { reject } of live?.pending.values() ?? []) reject(new UpstreamLost(reason));
     if (this.#state !== "closed") this.#down(reason);
   }
@@ -296,15 +312,21 @@ export class UpstreamConnection {
   #down(reason: string): void {
     if (this.#state === "closed") return;
     this.#become("down", reason);
-    const { first, last } = this.#options.backOffMs ?? { first: 250, last: 30_000 };
     // One that connects and ends at once, over and over, is left alone for longer each time as well.
     const upForMs = this.#runtime.monotonicMs() - (this.#upSinceMs ?? Infinity);
-    if (upForMs >= last) this.#tries = 0;
+    if (upForMs >= this.#bounds.lastMs) this.#tries = 0;
     this.#upSinceMs = undefined;
     this.#tries += 1;
-    const fullMs = backOffMs({ firstMs: first, lastMs: last }, this.#tries);
-    const waitMs = spread(this.#runtime, fullMs);
-    this.#cancelRetry = this.#runtime.after(waitMs, () => void this.start());
+    this.#cancelRetry = this.#runtime.after(this.#restMs(this.#tries), () => void this.start());
+  }
+
+  get #bounds(): BackOff {
+    const { first, last } = this.#options.backOffMs ?? { first: 250, last: 30_000 };
+    return { firstMs: first, lastMs: last };
+  }
+
+  #restMs(tries: number): number {
+    return spread(this.#runtime, backOffMs(this.#bounds, tries));
   }
 
   #become(state: UpstreamState, reason: string): void {

@@ -28,6 +28,9 @@ export class UpstreamRefusal extends Error {
   }
 }
 
+/** The client lacks a capability that the request needs. */
+export const missingCapability = -32_021;
+
 /**
  * True when an error of a transport says that the server forgot the session. It is no proof that the
  * message was not served.
@@ -41,11 +44,19 @@ export function isSessionGone(
 }
 
 /**
- * JSON-RPC errors of a server that has not run the request: the method is not there, or its
- * parameters were refused. -32603 and all others may come after the effect.
+ * JSON-RPC errors of a server that has not run the request: the method is not there, its parameters were
+ * refused, or, in the newer era, its headers, its client's capabilities or its version. -32603 and all
+ * others may come after the effect.
  * https://www.jsonrpc.org/specification#error_object
+ * https://modelcontextprotocol.io/specification/2026-07-28/schema
  */
-export const notExecutedCodes: readonly number[] = [-32601, -32602];
+export const notExecutedCodes: readonly number[] = [
+  -32_601,
+  -32_602,
+  -32_020,
+  missingCapability,
+  -32_022,
+];
 
 /** The server asks back before it goes on (a multi-round-trip request); it has not finished. */
 export class InputRequired extends Error {

@@ -188,16 +188,20 @@ export async function createGatewayWorld(
     clear: (flag) => rmSync(join(folder, flag), { force: true }),
     effects,
     assertEffects: (count) => expect(effects(), "effects in the ledger").toHaveLength(count),
-    rows: () =>
-      opened.store.list({
-        tenant: null,
-        status: null,
-        operation: null,
-        review: false,
-        limit: 1000,
-        after: null,
-      }),
+    rows: () => rowsOf(opened),
   };
+}
+
+/** Every operation in the store. */
+export function rowsOf({ store }: OpenStore): Promise<readonly OperationRecord[]> {
+  return store.list({
+    tenant: null,
+    status: null,
+    operation: null,
+    review: false,
+    limit: 1000,
+    after: null,
+  });
 }
 
 function upstreamText(folder: string, url: string | undefined): string {
