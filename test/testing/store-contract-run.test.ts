@@ -7,6 +7,7 @@ import { isNeverTwiceError } from "../../src/index.ts";
 import {
   type StoreCase,
   type StoreKit,
+  lateLooksContract,
   runStoreContract,
   storeContract,
 } from "../../src/testing/index.ts";
@@ -31,8 +32,21 @@ function withoutClock(): StoreKit {
   return { open: () => kit.open() };
 }
 
+const isRequired = ({ needsLateLooks }: StoreCase): boolean => !needsLateLooks;
+
+it("skips the cases of late looks where the store has none, and says so", async () => {
+  const only = ({ needsLateLooks }: StoreCase): boolean => needsLateLooks;
+  const report = await runStoreContract(() => memoryKit(), { only });
+  expect(report).toMatchObject({ passed: 0, failed: 0, skipped: lateLooksContract.length });
+  const reason = "it is about late looks, and the store has no `lateLooks`";
+  for (const result of report.results) expect(result).toMatchObject({ outcome: "skipped", reason });
+  await expect(lateLooksContract[0]?.run(memoryKit())).rejects.toMatchObject({
+    code: "CONFIGURATION_INVALID",
+  });
+});
+
 it("reports every case, in order, as passed for a store that keeps the contract", async () => {
-  const report = await runStoreContract(() => memoryKit());
+  const report = await runStoreContract(() => memoryKit(), { only: isRequired });
   expect(report).toMatchObject({ passed: storeContract.length, failed: 0, skipped: 0 });
   expect(report.results).toEqual(
     storeContract.map(({ name, rule, fault }) => ({ name, rule, fault, outcome: "passed" })),
@@ -40,7 +54,7 @@ it("reports every case, in order, as passed for a store that keeps the contract"
 });
 
 it("skips what needs a clock where there is none, and says so; the rest has to pass", async () => {
-  const report = await runStoreContract(withoutClock);
+  const report = await runStoreContract(withoutClock, { only: isRequired });
   const timed = storeContract.filter((storeCase) => storeCase.needsClock).length;
   expect(report).toMatchObject({
     passed: storeContract.length - timed,
@@ -106,7 +120,8 @@ it("gives each case a kit of its own and closes it once, also after a failure", 
   };
   const report = await runStoreContract(createKit);
   expect(report.failed).toBeGreaterThan(0);
-  expect([opened, closed]).toEqual([storeContract.length, storeContract.length]);
+  const kits = storeContract.length + lateLooksContract.length;
+  expect([opened, closed]).toEqual([kits, kits]);
 });
 
 it("reports as failed what can't be opened, can't be closed or isn't fresh", async () => {

@@ -1,8 +1,15 @@
 /**
  * The store contract on SQLite, on PostgreSQL and on the store in memory.
  */
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { type StoreKit, storeContract } from "../../src/testing/index.ts";
+import { AssertionError } from "node:assert";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import type { LateLooks, Store } from "../../src/index.ts";
+import {
+  type StoreCase,
+  type StoreKit,
+  lateLooksContract,
+  storeContract,
+} from "../../src/testing/index.ts";
 import { type PostgresDatabase, createDatabase } from "../support/postgres-database.ts";
 import { type OpenStore, TestClock, openPostgres, openSqlite } from "../support/stores.ts";
 import { memoryKit } from "./memory-store.ts";
@@ -14,8 +21,11 @@ async function kitOf(open: (clock: TestClock) => Promise<OpenStore>): Promise<St
   return { clock, open: () => opened.again({ clock, poolSize: 2 }), close: () => opened.close() };
 }
 
-function testContract(createKit: () => Promise<StoreKit>): void {
-  it.each(storeContract.map((storeCase) => [storeCase.rule, storeCase.name, storeCase] as const))(
+function testContract(
+  createKit: () => Promise<StoreKit>,
+  cases: readonly StoreCase[] = [...storeContract, ...lateLooksContract],
+): void {
+  it.each(cases.map((storeCase) => [storeCase.rule, storeCase.name, storeCase] as const))(
     "%s: %s",
     async (_rule, _name, storeCase) => {
       const kit = await createKit();
@@ -42,7 +52,47 @@ describe.skipIf(inject("postgresUrl") === null)("the store contract (postgres)",
 });
 
 describe("the store contract (in memory)", () => {
-  testContract(async () => memoryKit());
+  testContract(async () => memoryKit(), storeContract);
+});
+
+/** What a store may get wrong of late looks, each caught by the case beside it. */
+const wrongLooks: readonly [string, string, (looks: LateLooks) => Partial<LateLooks>][] = [
+  [
+    "knows no lease",
+    "two at one stage",
+    (looks) => ({ claim: (params) => looks.claim({ ...params, leaseMs: 0 }) }),
+  ],
+  [
+    "keeps no position",
+    "a position that goes back",
+    (looks) => ({ pass: (params) => looks.pass({ ...params, key: "" }) }),
+  ],
+  [
+    "begins each page anew",
+    "closed operations missed",
+    (looks) => ({
+      find: (params) => looks.find({ ...params, settledAtMs: 0, tenant: "", key: "" }),
+    }),
+  ],
+];
+
+it.each(wrongLooks)("a store whose late looks: %s, fails in: %s", async (_fault, caught, wrong) => {
+  const found = lateLooksContract.find(({ fault }) => fault === caught);
+  const kit = await kitOf((clock) => openSqlite({ clock }));
+  onTestFinished(async () => kit.close?.());
+  const open = async (): Promise<Store> => {
+    const store = await kit.open();
+    const looks = store.lateLooks as LateLooks;
+    const lateLooks = { ...looks, ...wrong(looks) };
+    return new Proxy(store, {
+      get: (target, name) => {
+        if (name === "lateLooks") return lateLooks;
+        const part: unknown = Reflect.get(target, name, target);
+        return typeof part === "function" ? (part.bind(target) as unknown) : part;
+      },
+    });
+  };
+  await expect(found?.run({ ...kit, open })).rejects.toThrow(AssertionError);
 });
 
 describe("the cases", () => {

@@ -17,12 +17,15 @@ export interface StoreCase {
   readonly fault: string;
   /** True: it can only run on a kit with a `clock`. */
   readonly needsClock: boolean;
+  /** True: it is for stores with `lateLooks`, an optional part of the port. */
+  readonly needsLateLooks: boolean;
   /**
    * Plays the case on a kit of its own. The kit is not closed.
    *
    * @throws {AssertionError} of `node:assert` where the store fails: its message names the case, the
    * rule, what was expected and what was seen.
-   * @throws {NeverTwiceError} CONFIGURATION_INVALID when it needs a clock and the kit has none.
+   * @throws {NeverTwiceError} CONFIGURATION_INVALID when it needs a clock and the kit has none, or late
+   * looks and the store has none.
    */
   run(kit: StoreKit): Promise<void>;
 }
@@ -31,12 +34,13 @@ interface About {
   readonly rule: string;
   readonly fault: string;
   readonly needsClock?: boolean;
+  readonly needsLateLooks?: boolean;
 }
 
 /** Makes a case of what is played on a fresh database. */
 export function storeCase(
   name: string,
-  { rule, fault, needsClock = false }: About,
+  { rule, fault, needsClock = false, needsLateLooks = false }: About,
   play: (scene: Scene) => Promise<void>,
 ): StoreCase {
   const run = async (kit: StoreKit): Promise<void> => {
@@ -48,5 +52,5 @@ export function storeCase(
     }
     await play(await Scene.open(`"${name}" (${rule})`, kit));
   };
-  return { name, rule, fault, needsClock, run };
+  return { name, rule, fault, needsClock, needsLateLooks, run };
 }

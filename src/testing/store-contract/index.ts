@@ -10,6 +10,7 @@ import { claiming } from "./claiming.ts";
 import { finding } from "./finding.ts";
 import { completions, journal } from "./journal.ts";
 import type { StoreKit } from "./kit.ts";
+import { lateLooks } from "./late-looks.ts";
 import { owning } from "./owning.ts";
 import { results } from "./results.ts";
 import { retention } from "./retention.ts";
@@ -43,9 +44,13 @@ export const storeContract: readonly StoreCase[] = [
   ...finding,
 ];
 
+/** The cases of `Store.lateLooks`, for stores that have this optional part of the port. */
+export const lateLooksContract: readonly StoreCase[] = lateLooks;
+
 /**
  * Runs the store contract without a test runner: one case after the other, each on a fresh kit. A
- * case that needs a clock is reported as skipped where the kit has none. Never throws for a store
+ * case that needs a clock is reported as skipped where the kit has none, and so are the cases of late looks where
+ * the store has none. Never throws for a store
  * that breaks the contract: look at `failed` and `skipped`.
  *
  * @throws {NeverTwiceError} CONFIGURATION_INVALID when `only` picks no case.
@@ -58,5 +63,5 @@ export function runStoreContract(
   createKit: () => StoreKit | Promise<StoreKit>,
   options: StoreContractOptions = {},
 ): Promise<StoreContractReport> {
-  return runCases(storeContract, createKit, options);
+  return runCases([...storeContract, ...lateLooksContract], createKit, options);
 }

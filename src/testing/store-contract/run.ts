@@ -25,7 +25,10 @@ export type StoreCaseResult = Pick<StoreCase, "name" | "rule" | "fault"> &
     | { readonly outcome: "skipped"; readonly reason: string }
   );
 
-/** What became of all. A store keeps the contract when nothing failed and nothing was skipped. */
+/**
+ * What became of all. A store keeps the contract when nothing failed and nothing was skipped, but for the late
+ * looks of a store that has none.
+ */
 export interface StoreContractReport {
   readonly passed: number;
   readonly failed: number;
@@ -69,6 +72,10 @@ async function runCase(
     try {
       if (storeCase.needsClock && kit.clock === undefined) {
         const reason = "it moves the database's clock, and the kit has no `clock`";
+        return { name, rule, fault, outcome: "skipped", reason };
+      }
+      if (storeCase.needsLateLooks && (await kit.open()).lateLooks === undefined) {
+        const reason = "it is about late looks, and the store has no `lateLooks`";
         return { name, rule, fault, outcome: "skipped", reason };
       }
       await withinLimit(storeCase, kit, timeoutMs);
