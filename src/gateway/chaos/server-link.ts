@@ -165,7 +165,7 @@ export class ServerLink {
     if (asked.method !== "tools/call" || !isModern(asked)) return {};
     const { name, arguments: args = {} } = (asked.params ?? {}) as Members;
     const tool = this.#tools.findLast((each) => each.name === name);
-    return tool === undefined ? {} : paramHeaders(tool.inputSchema, args as Members);
+    return tool === undefined ? {} : paramHeaders(tool.inputSchema, args);
   }
 
   /** Ends it in the orderly way. */
