@@ -93,7 +93,10 @@ async function inRounds(
     }
     next = { ...request, inputResponses, requestState: result["requestState"] };
   }
-  throw new AgentError(-32603, "The server asked back too often.");
+  throw new AgentError(
+    -32603,
+    `The server asked back ${maxRounds} times, and its last question is left without an answer. By its own word it has not carried the request out. The same request is safe: it begins anew.`,
+  );
 }
 
 /** A person who doesn't answer decides nothing, and neither does a client that is gone. */

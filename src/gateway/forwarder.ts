@@ -225,15 +225,20 @@ function withoutProgress(params: Members): Members {
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }
 
+/** In words that a model can't misread (R29): nothing that passes through is recorded, so a repeat runs again. */
 async function tellErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof UpstreamRefusal)
       throw new AgentError(error.code, error.message, error.data);
-    if (error instanceof UpstreamNotConnected) throw new AgentError(-32603, error.message);
+    if (error instanceof UpstreamNotConnected)
+      throw new AgentError(-32603, `Nothing was sent: ${error.message}. The same request is safe.`);
     if (error instanceof UpstreamLost)
-      throw new AgentError(-32603, `The server's answer got lost (${error.message}).`);
+      throw new AgentError(
+        -32603,
+        `The server's answer got lost (${error.message}): whether the request was carried out is not known. It is not guarded here, so the same request would run again.`,
+      );
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * An upstream MCP server whose effects are lines in a file: the ledger that tests judge by. It is a
  * process of its own, and what goes wrong in it is set from outside, by files in its folder:
- * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `hang`, `ask`, `task` and `task-type`.
+ * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `hang`, `ask`, `ask-ever`, `task` and `task-type`.
  * With REPLY_AFTER_MS there is a pause between effect and reply; with REFUND_HTTP it listens, and prints where.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
@@ -86,7 +86,7 @@ async function refund(
   args: RefundArguments,
   inputResponses: Readonly<Record<string, unknown>> | undefined,
 ): Promise<Record<string, unknown>> {
-  if (has("ask") && inputResponses === undefined) {
+  if (has("ask-ever") || (has("ask") && inputResponses === undefined)) {
     const schema = { type: "object", properties: { sure: { type: "boolean" } } };
     return {
       resultType: "input_required",
