@@ -27,6 +27,8 @@ it("the pauses before each new start are doubled until a connection has lasted",
     runtime: {
       ...systemRuntime,
       monotonicMs: () => nowMs,
+      // Chance takes nothing off a pause.
+      randomId: () => "000000",
       after: (spanMs, callback) => {
         waits.push(spanMs);
         startAgain = callback;
