@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { type Store, createGuard } from "../../src/index.ts";
+import { SqliteStore } from "../../src/stores/sqlite/index.ts";
 import { type PostgresDatabase, createDatabase } from "../support/postgres-database.ts";
 import { startWorkers } from "../support/processes.ts";
 import { describeStores, storeKinds } from "../support/stores.ts";
@@ -16,6 +17,23 @@ import { claimParams, completeParams } from "../support/worker-params.ts";
 import type { Place } from "../support/worker-place.ts";
 import type { StoreCommands } from "../support/worker-store.ts";
 import { type OwnStore, ownStore } from "../support/worker-wrappers.ts";
+
+it("a new file that another process holds is set up once it is free (sqlite)", async () => {
+  const { location } = await emptyPlace("sqlite");
+  const other = new Database(location);
+  onTestFinished(() => void other.close());
+  other.exec("begin exclusive");
+  const database = new Database(location);
+  onTestFinished(() => void database.close());
+  const store = new SqliteStore(database, { busyTimeoutMs: 1 });
+  const migrating = store.migrate();
+  other.exec("rollback");
+  expect((await migrating).schemaVersion).toBe(4);
+  expect((await store.inspect()).settings).toMatchObject({
+    journal_mode: "wal",
+    synchronous: "FULL",
+  });
+});
 
 for (const kind of storeKinds) {
   describe.skipIf(kind === "postgres" && inject("postgresUrl") === null)(

@@ -47,6 +47,8 @@ export interface SqliteExecutorOptions {
   readonly clock: (() => number) | undefined;
   /** How long to try for a lock in all before the store counts as unavailable. */
   readonly busyRetryMs: number;
+  /** Sets the connection up, once; throws while another process holds the file. */
+  readonly setUp: () => void;
 }
 
 type Runner = (params: SqlParams) => readonly SqlRow[];
@@ -173,6 +175,7 @@ export async function withBusyRetry<T>(
   for (let tries = 1; ; tries += 1) {
     try {
       if (gate.released !== undefined) throw heldByTransaction;
+      options.setUp();
       return work();
     } catch (error) {
       const spentMs = options.runtime.monotonicMs() - startedAtMs;
@@ -188,7 +191,8 @@ const heldByTransaction = Object.assign(
   { code: "SQLITE_BUSY" },
 );
 
-function isBusy(error: unknown): boolean {
+/** True when another process holds the file, or a transaction of this one the connection. */
+export function isBusy(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
   // better-sqlite3 names the code; node:sqlite numbers it, extended codes in the upper bits.
   return (

@@ -15,6 +15,7 @@ import {
   type SqliteExecutorOptions,
   createSqliteExecutor,
   immediately,
+  isBusy,
   withBusyRetry,
 } from "./sqlite-executor.ts";
 
@@ -55,9 +56,10 @@ export class SqliteStore<
       runtime: options.runtime ?? systemRuntime,
       clock: options.clock,
       busyRetryMs: options.busyRetryMs ?? 15_000,
+      setUp: setUpOnce(database, options),
     };
     database.function("nevertwice_sha256", { deterministic: true }, (text) => sha256Hex(text));
-    if (options.configure !== false) configure(database, options.busyTimeoutMs ?? 200);
+    tryNow(executorOptions.setUp);
     // A commit blocks this process, so whatever became ready meanwhile shares the next one.
     super(createSqliteExecutor(database, executorOptions), (flush) => setImmediate(flush));
     this.#database = database;
@@ -70,7 +72,8 @@ export class SqliteStore<
       () => immediately(this.#database, () => this.#apply()),
       this.#options,
     );
-    return { applied, schemaVersion: versionsOf(migrations, this.#applied()).schemaVersion };
+    const { schemaVersion } = await this.inspect();
+    return { applied, schemaVersion };
   }
 
   #apply(): string[] {
@@ -142,6 +145,27 @@ export class SqliteStore<
 
   #all(sql: string, ...params: unknown[]): Record<string, unknown>[] {
     return this.#database.prepare(sql).all(...params) as Record<string, unknown>[];
+  }
+}
+
+function setUpOnce(database: SqliteDatabase, options: SqliteStoreOptions): () => void {
+  let isSetUp = options.configure === false;
+  return () => {
+    if (isSetUp) return;
+    configure(database, options.busyTimeoutMs ?? 200);
+    isSetUp = true;
+  };
+}
+
+/**
+ * Of processes that switch one new file to WAL at the same moment some are told at once that it is locked,
+ * whatever the timeout: SQLite waits for no lock while it holds one. Their first statement tries again.
+ */
+function tryNow(setUp: () => void): void {
+  try {
+    setUp();
+  } catch (error) {
+    if (!isBusy(error)) throw error;
   }
 }
 
