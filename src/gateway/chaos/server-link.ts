@@ -53,7 +53,7 @@ export class ServerLink {
   readonly #onMessage: (message: JSONRPCMessage) => void;
   readonly #leave: (() => Promise<void>) | undefined;
   readonly #pending = new Map<string, Pending>();
-  #tools: readonly ToolDefinition[] = [];
+  readonly #tools = new Map<string, ToolDefinition>();
   #lastId = 0;
 
   private constructor({ transport, onMessage, kill, leave }: ServerLinkOptions) {
@@ -158,13 +158,13 @@ export class ServerLink {
     const { protocolVersion, tools } = reply.result as Members;
     if (method === "initialize") this.#transport.setProtocolVersion?.(String(protocolVersion));
     if (method === "tools/list" && Array.isArray(tools))
-      this.#tools = [...this.#tools, ...(tools as readonly ToolDefinition[])];
+      for (const tool of tools as readonly ToolDefinition[]) this.#tools.set(tool.name, tool);
   }
 
   #headersOf(asked: JSONRPCRequest): Readonly<Record<string, string>> {
     if (asked.method !== "tools/call" || !isModern(asked)) return {};
     const { name, arguments: args = {} } = (asked.params ?? {}) as Members;
-    const tool = this.#tools.findLast((each) => each.name === name);
+    const tool = this.#tools.get(String(name));
     return tool === undefined ? {} : paramHeaders(tool.inputSchema, args);
   }
 

@@ -67,13 +67,11 @@ export class SqliteStore<
   }
 
   async migrate(): Promise<MigrationReport> {
-    const applied = await withBusyRetry(
-      this.#database,
-      () => immediately(this.#database, () => this.#apply()),
-      this.#options,
-    );
-    const { schemaVersion } = await this.inspect();
-    return { applied, schemaVersion };
+    const work = (): MigrationReport => {
+      const applied = this.#apply();
+      return { applied, schemaVersion: versionsOf(migrations, this.#applied()).schemaVersion };
+    };
+    return withBusyRetry(this.#database, () => immediately(this.#database, work), this.#options);
   }
 
   #apply(): string[] {
