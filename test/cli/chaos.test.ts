@@ -11,6 +11,7 @@ import { createGatewayWorld, lookedUp, refundPins } from "../gateway/support/gat
 import { npmServer, refundServer, refundUrl } from "../gateway/support/servers.ts";
 import { passThroughGuard } from "../support/pass-through.ts";
 import { describeStores } from "../support/stores.ts";
+import { wholeList } from "../support/worker-params.ts";
 import { builtMain, errorOf, runCli, storeArgs } from "./run-cli.ts";
 
 const filesystem = npmServer("@modelcontextprotocol/server-filesystem/dist/index.js");
@@ -197,7 +198,7 @@ describeStores("chaos in front of the gateway", (suite) => {
     expect([exitCode, document.ok]).toEqual([0, true]);
     expect(linesOf(place)).toBe(5);
     // The gateway was killed before it had settled: the next one took the operation over, and looked.
-    const rows = await opened.store.list(everything);
+    const rows = await opened.store.list(wholeList);
     const events = await Promise.all(
       rows.map(async ({ tenant, key }) => {
         const lines = await opened.store.readJournal({ tenant, key, after: null, limit: 100 });
@@ -241,15 +242,6 @@ describeStores("chaos in front of the gateway", (suite) => {
     expect(exitCode).toBe(0);
   });
 });
-
-const everything = {
-  tenant: null,
-  status: null,
-  operation: null,
-  review: false,
-  limit: 1000,
-  after: null,
-} as const;
 
 function linesOf(place: string): number {
   return readFileSync(join(place, "ledger.jsonl"), "utf8").trim().split("\n").length;

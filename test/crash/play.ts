@@ -21,6 +21,7 @@ import {
 import type { Crew, Fate } from "./crew.ts";
 import type { Ending, Job, Part } from "./job.ts";
 import { behaviours, longMs, orderOf } from "./tool.ts";
+import { wholeList } from "../support/worker-params.ts";
 
 /** What became of a cell. */
 export interface Verdict {
@@ -236,14 +237,7 @@ function effectsOf(provider: FakeProvider, id: number) {
 
 /** The stored operations, by the number of their cell. */
 async function rowsById({ opened }: Scene): Promise<ReadonlyMap<number, OperationRecord>> {
-  const rows = await opened.store.list({
-    tenant: null,
-    status: null,
-    operation: null,
-    review: false,
-    limit: 1000,
-    after: null,
-  });
+  const rows = await opened.store.list(wholeList);
   return new Map(rows.map((row) => [Number(row.tool.replace("refund_", "")), row]));
 }
 

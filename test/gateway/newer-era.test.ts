@@ -7,6 +7,7 @@ import type { OperationRecord } from "../../src/index.ts";
 import { mismatchedHeader, paramHeaders } from "../../src/edges/mcp/param-headers.ts";
 import { sqliteSuite } from "../support/stores.ts";
 import { callTool, connectAgent, createGatewayWorld, rowsOf } from "./support/gateway-world.ts";
+import { post } from "./support/post.ts";
 import { changeTools } from "./support/suite-server.ts";
 import { guardedTools, serveSuite, startBefore } from "./support/suite-world.ts";
 
@@ -26,22 +27,14 @@ async function createSuiteWorld(tools = "") {
   return { served, url, gateway, rows, heard, agent: await connectAgent(url) };
 }
 
-function post(url: string, method: string, params: object, headers = {}): Promise<Response> {
+function postNewer(url: string, method: string, params: object, headers = {}): Promise<Response> {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
   };
-  return fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": method,
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 7, method, params: { ...params, _meta: meta } }),
-  });
+  const message = { jsonrpc: "2.0", id: 7, method, params: { ...params, _meta: meta } };
+  const era = { "mcp-protocol-version": "2026-07-28", "mcp-method": method };
+  return post(url, message, { ...era, ...headers });
 }
 
 it("a tool that changes while the gateway runs is held", async () => {
@@ -67,7 +60,7 @@ it("a tool that changed while the stream was broken is held too", async () => {
 
 it("a method that nobody knows is not found, in HTTP's words too", async () => {
   const world = await createSuiteWorld();
-  const answer = await post(world.url, "acme/unheard-of", {});
+  const answer = await postNewer(world.url, "acme/unheard-of", {});
   expect(answer.status).toBe(404);
   expect(await answer.json()).toMatchObject({ id: 7, error: { code: -32_601 } });
 });
@@ -99,7 +92,10 @@ describe.each([
     "is refused before anything is recorded or sent: %j",
     async (headers) => {
       const world = await createSuiteWorld(tools);
-      const answer = await post(world.url, "tools/call", params, { "mcp-name": name, ...headers });
+      const answer = await postNewer(world.url, "tools/call", params, {
+        "mcp-name": name,
+        ...headers,
+      });
       expect(answer.status).toBe(400);
       expect(await answer.json()).toMatchObject({ id: 7, error: { code: -32_020 } });
       expect([await world.rows(), world.heard("tools/call")]).toEqual([[], 0]);
@@ -131,7 +127,7 @@ it("arguments of all depths and kinds have headers, numbers in any spelling", ()
 it("a capability that the client lacks is told to the client, and leaves no doubt", async () => {
   const world = await createSuiteWorld(guardedTools(["test_missing_capability"]));
   const params = { name: "test_missing_capability", arguments: {} };
-  const refused = await post(world.url, "tools/call", params, { "mcp-name": params.name });
+  const refused = await postNewer(world.url, "tools/call", params, { "mcp-name": params.name });
   expect(refused.status).toBe(400);
   expect(await refused.json()).toMatchObject({
     error: { code: -32_021, data: { requiredCapabilities: { sampling: {} } } },

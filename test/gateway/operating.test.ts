@@ -16,24 +16,13 @@ import { inspectServer } from "../../src/gateway/inspect.ts";
 import { serveAgentsOnHttp } from "../../src/gateway/serve-http.ts";
 import { sqliteSuite } from "../support/stores.ts";
 import { callTool, createGatewayWorld, toldBy } from "./support/gateway-world.ts";
+import { post } from "./support/post.ts";
 
 const tokens = `http:
   port: 0
   tokens: [{ token: "\${TOKEN_ACME}", tenant: acme }]`;
 const agent = { headers: { authorization: "Bearer acme-token-0123456789" } };
 const call = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
-
-function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...headers,
-    },
-    body: JSON.stringify(body),
-  });
-}
 
 it("a request without a known token is turned away, and a page of another host as well", async () => {
   const { service } = await createGatewayWorld(sqliteSuite, { config: tokens, agent });

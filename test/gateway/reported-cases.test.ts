@@ -12,6 +12,7 @@ import {
   toldBy,
   twoTenants,
 } from "./support/gateway-world.ts";
+import { post } from "./support/post.ts";
 import { approval, carried, onlyRow } from "./support/reviewing.ts";
 
 function byHost(world: GatewayWorld, toolUseId: string, reason: string) {
@@ -89,17 +90,9 @@ gatewayScenario(
 );
 
 /** A call by bare HTTP: what a proxy or a cache between would see. */
-async function post(url: string, headers: Readonly<Record<string, string>>): Promise<Response> {
+function postRefund(url: string, headers: Readonly<Record<string, string>>): Promise<Response> {
   const params = { name: "issue_refund", arguments: { order_id: "8812", amount_minor: 48_000 } };
-  return fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
-  });
+  return post(url, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, headers);
 }
 
 gatewayScenario(
@@ -108,8 +101,8 @@ gatewayScenario(
   async (world) => {
     const token = "Bearer acme-token-0123456789";
     const cookie = { cookie: "session=of-the-first", "x-request-id": "first" };
-    const first = await post(world.service.url, { authorization: token, ...cookie });
-    const replay = await post(world.service.url, { authorization: token });
+    const first = await postRefund(world.service.url, { authorization: token, ...cookie });
+    const replay = await postRefund(world.service.url, { authorization: token });
     const [done, replayed] = [await first.text(), await replay.text()];
     world.assertEffects(1);
     expect([first.status, replay.status]).toEqual([200, 200]);

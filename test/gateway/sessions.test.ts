@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { AgentSessions } from "../../src/gateway/agent-sessions.ts";
 import { KeptEvents } from "../../src/gateway/kept-events.ts";
 import { connectAgent, gatewayScenario, toldBy } from "./support/gateway-world.ts";
+import { post } from "./support/post.ts";
 import { approval, decisionsIn, says } from "./support/reviewing.ts";
 
 const sessions = "http: { port: 0, sessions: true }";
@@ -22,15 +23,6 @@ const initialize = {
   },
 };
 const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
-
-function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  const json = { "content-type": "application/json", accept };
-  return fetch(url, {
-    method: "POST",
-    headers: { ...json, ...headers },
-    body: JSON.stringify(body),
-  });
-}
 
 /** Opens a session, and gives the header that names it. */
 async function open(

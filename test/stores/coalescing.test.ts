@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { OperationRecord, Store } from "../../src/index.ts";
 import { type OpenStore, describeStores } from "../support/stores.ts";
 import { linesOf } from "../support/worker-operations.ts";
-import { claimParams, completeParams } from "../support/worker-params.ts";
+import { claimParams, completeParams, wholeList } from "../support/worker-params.ts";
 import { ownStore } from "../support/worker-wrappers.ts";
 
 const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`);
@@ -87,7 +87,7 @@ describeStores("what arrives together", (suite) => {
         details: { trouble: "rejected" },
       }),
     ]);
-    expect(await store.list(everything)).toHaveLength(9);
+    expect(await store.list(wholeList)).toHaveLength(9);
   });
 
   it("isn't spoilt by one completion that the database refuses", async () => {
@@ -127,18 +127,9 @@ describeStores("what arrives together", (suite) => {
       new Set(["STORE_UNAVAILABLE"]),
     );
     expect(statements).toBeLessThanOrEqual(2);
-    expect(await opened.store.list(everything)).toEqual([]);
+    expect(await opened.store.list(wholeList)).toEqual([]);
   });
 });
-
-const everything = {
-  tenant: null,
-  status: null,
-  operation: null,
-  review: false,
-  limit: 1000,
-  after: null,
-};
 
 function divide(
   settled: readonly PromiseSettledResult<OperationRecord | undefined>[],

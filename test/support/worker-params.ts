@@ -7,4 +7,5 @@ export {
   leaseMs,
   quietMs,
   resolveParams,
+  wholeList,
 } from "../../src/testing/store-contract/params.ts";

@@ -29,6 +29,7 @@ import {
 import { executeRefund } from "./execute-refund.ts";
 import { type CreateGuard, itHoldsAndCanFail } from "./scenario.ts";
 import { type OpenStore, type StoreSuite, TestClock, describeStores } from "./stores.ts";
+import { wholeList } from "./worker-params.ts";
 
 export interface RefundArgs extends Record<string, unknown> {
   orderId: string;
@@ -158,15 +159,7 @@ async function createWorld(
       clock.advance(spanMs);
       provider.advance(spanMs);
     },
-    rows: () =>
-      opened.store.list({
-        tenant: null,
-        status: null,
-        operation: null,
-        review: false,
-        limit: 1000,
-        after: null,
-      }),
+    rows: () => opened.store.list(wholeList),
     row: async (key) => {
       const rows = await world.rows();
       const found = key === undefined ? rows : rows.filter((row) => row.key === key);

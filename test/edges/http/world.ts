@@ -26,6 +26,7 @@ import {
   TestClock,
   describeStores,
 } from "../../support/stores.ts";
+import { wholeList } from "../../support/worker-params.ts";
 
 export interface HttpWorld {
   readonly opened: OpenStore;
@@ -149,15 +150,7 @@ export async function createHttpWorld(suite: StoreSuite, create: CreateGuard): P
       return answering;
     },
     refund,
-    rows: () =>
-      opened.store.list({
-        tenant: null,
-        status: null,
-        operation: null,
-        review: false,
-        limit: 1000,
-        after: null,
-      }),
+    rows: () => opened.store.list(wholeList),
     assertEffects: (count) =>
       expect(provider.ledger(), "effects in the provider's ledger").toHaveLength(count),
   };

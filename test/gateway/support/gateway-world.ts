@@ -18,6 +18,7 @@ import { type HttpService, serveAgentsOnHttp } from "../../../src/gateway/serve-
 import { type CreateGuard, itHoldsAndCanFail } from "../../support/scenario.ts";
 import { type OpenStore, type StoreSuite, describeStores } from "../../support/stores.ts";
 import { refundServer } from "./servers.ts";
+import { wholeList } from "../../support/worker-params.ts";
 
 /** A tool's result as the agent gets it. */
 export interface ToolAnswer {
@@ -194,14 +195,7 @@ export async function createGatewayWorld(
 
 /** Every operation in the store. */
 export function rowsOf({ store }: OpenStore): Promise<readonly OperationRecord[]> {
-  return store.list({
-    tenant: null,
-    status: null,
-    operation: null,
-    review: false,
-    limit: 1000,
-    after: null,
-  });
+  return store.list(wholeList);
 }
 
 function upstreamText(folder: string, url: string | undefined): string {
