@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { spread } from "../base/back-off.ts";
+import { backOffMs, spread } from "../base/back-off.ts";
 import { canonicalJson } from "../base/canonical-json.ts";
 import { days, isSpan } from "../base/duration.ts";
 import { NeverTwiceError, errorText } from "../base/errors.ts";
@@ -153,7 +153,8 @@ export function createFlows(options: FlowsOptions): Flows {
     start,
     run: async (flow, id, input) => {
       await start(flow, id, input);
-      for (const run of await claim(1, id)) await execute(run);
+      const run = await takeRun(env, id, { claim, known });
+      if (run !== undefined) await execute(run);
       return (await read(id)) as never;
     },
     read,
@@ -285,6 +286,32 @@ function notFound({ tenant, runId }: RunId): NeverTwiceError {
 
 function invalid(message: string): NeverTwiceError {
   return new NeverTwiceError("CONFIGURATION_INVALID", message);
+}
+
+/** About a second, all in all. */
+const maxTakes = 15;
+const takeWaits = { firstMs: 2, lastMs: 100 };
+
+/**
+ * Claims the run if it is due. A claim passes over a row that a wake-up or another start holds for a
+ * moment, so that getting none is no evidence that another process works on it.
+ */
+async function takeRun(
+  env: FlowEnvironment,
+  id: RunId,
+  by: {
+    claim(limit: number, id: RunId): Promise<readonly RunRecord[]>;
+    readonly known: ReadonlyMap<string, unknown>;
+  },
+): Promise<RunRecord | undefined> {
+  for (let takes = 1; ; takes += 1) {
+    const [run] = await by.claim(1, id);
+    if (run !== undefined || takes === maxTakes) return run;
+    const seen = await env.store.runs.read(id);
+    if (seen === undefined || !by.known.has(nameOf(seen.flow, seen.version))) return undefined;
+    if (seen.dueAtMs === null || seen.dueAtMs > seen.readAtMs) return undefined;
+    await pause(env.runtime, spread(env.runtime, backOffMs(takeWaits, takes)));
+  }
 }
 
 interface Crew {

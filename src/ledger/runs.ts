@@ -194,6 +194,7 @@ export interface RunWriter {
 }
 
 export interface Runs extends RunWriter {
+  /** Runs that are due. One whose row another statement holds at the moment may be passed over. */
   claim(params: ClaimRunsParams): Promise<readonly RunRecord[]>;
   renew(params: RunFence & { readonly leaseMs: number }): Promise<RunRecord | undefined>;
   suspend(params: SuspendParams): Promise<RunRecord | undefined>;

@@ -1,12 +1,28 @@
 /**
  * Runs: their ids, versions, leases and workers; and what a doubt or a replay of a step asks.
  */
+import pg from "pg";
 import { expect, it } from "vitest";
 import { createFlows, createGuard, flow } from "../../src/index.ts";
+import type { ClaimRunsParams, RunRecord, Runs } from "../../src/ledger/runs.ts";
 import { openBench } from "../support/flow-bench.ts";
 import { codeOf, flowsOf, run, scriptedModel, ticket } from "../support/flow-world.ts";
-import { describeStores } from "../support/stores.ts";
+import { type OpenStore, describeStores } from "../support/stores.ts";
 import { scenario } from "../support/world.ts";
+
+/** A claim while another statement holds the rows. SQLite's would wait for it and passes over none. */
+async function claimHeld(
+  { kind, store, schema, location }: OpenStore,
+  params: ClaimRunsParams,
+): Promise<readonly RunRecord[]> {
+  if (kind === "sqlite") return [];
+  const client = new pg.Client({ connectionString: location });
+  await client.connect();
+  await client.query(`begin; select 1 from "${schema}".runs for update`);
+  const claimed = await store.runs.claim(params);
+  await client.end();
+  return claimed;
+}
 
 describeStores("runs", (suite) => {
   it.each(["leaseMs", "maxAttempts", "retentionMs"])(
@@ -84,6 +100,35 @@ describeStores("runs", (suite) => {
     await stuck;
     expect(await other.read(run)).toMatchObject({ status: "DONE", output: 2 });
     expect((await other.read(run)).run.token).toBe(settled.run.token);
+  });
+
+  it("a run that a claim passes over for a moment is worked on all the same", async () => {
+    const bench = await openBench(suite, async () => "done");
+    const { store } = bench.opened;
+    let claims = 0;
+    const claim: Runs["claim"] = async (params) => {
+      claims += 1;
+      return claims > 2 ? store.runs.claim(params) : claimHeld(bench.opened, params);
+    };
+    const runs = Object.create(store.runs, { claim: { value: claim } });
+    const flows = createFlows({
+      store: Object.create(store, { runs: { value: runs } }),
+      guard: await createGuard({ store }),
+      flows: [bench.made],
+    });
+    const state = await flows.run(bench.made, run, {} as never);
+    expect(state).toMatchObject({ status: "DONE", output: "done", run: { token: 1 } });
+    expect(claims).toBe(3);
+  });
+
+  it("a run that another process works on is not waited for", async () => {
+    const bench = await openBench(suite, () => new Promise(() => {}));
+    void bench.flows.run(bench.made, run, {} as never);
+    await expect.poll(async () => (await bench.flows.read(run)).run.token).toBe(1);
+    const other = await bench.another();
+    const state = await bench.flows.run(bench.made, run, {} as never);
+    expect(state.status).toBe("RUNNING");
+    expect(await other.workOnce()).toBe(0);
   });
 
   it("a worker takes up what is due and ends when it is told to", async () => {
