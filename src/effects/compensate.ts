@@ -38,17 +38,44 @@ export async function compensate(
   tools: readonly Tool[],
   options: CompensateOptions,
 ): Promise<Outcome<unknown>> {
+  const { tool, args, context } = await findUndo(store, tools, options);
+  return guard.run(tool, args, context);
+}
+
+/**
+ * Which operation {@link compensate} would be; null when the undo's kind takes no claim. Sends nothing.
+ *
+ * @throws {NeverTwiceError} What {@link compensate} throws before it sends.
+ */
+export async function identifyUndo(
+  guard: Guard,
+  store: Store,
+  tools: readonly Tool[],
+  options: CompensateOptions,
+): Promise<CallIdentity | null> {
+  const { tool, args, context } = await findUndo(store, tools, options);
+  return guard.identify(tool, args, context);
+}
+
+/** The call that undoes an effect. */
+interface Undo {
+  readonly tool: Tool;
+  readonly args: unknown;
+  readonly context: RunContext;
+}
+
+async function findUndo(
+  store: Store,
+  tools: readonly Tool[],
+  options: CompensateOptions,
+): Promise<Undo> {
   const { tenant, key, effect, context = {} } = options;
   const record = await store.read({ tenant, key });
   if (record === undefined) throw notFound(options);
   const proved = provedEffect(record, effect);
-  const compensation = compensationOf(record, tools);
-  const args = compensation.arguments(proved);
-  return guard.run(compensation.tool, args, {
-    ...context,
-    tenant,
-    compensates: { key, ...(effect === undefined ? {} : { effect }) },
-  });
+  const { tool, arguments: argumentsOf } = compensationOf(record, tools);
+  const compensates = { key, ...(effect === undefined ? {} : { effect }) };
+  return { tool, args: argumentsOf(proved), context: { ...context, tenant, compensates } };
 }
 
 /** True when the tool says how to undo it. */

@@ -90,7 +90,9 @@ async function settleThrown(
   const stored = storeError(error);
   const hopeless = isNeverTwiceError(error) && error.entry.sameCall !== "safe";
   if (hopeless || run.attempts >= env.maxAttempts) {
-    const open = await readOpenEffects(env.store, run, (step) => log.isUnderWay("act", step));
+    const open = await readOpenEffects(env.store, run, ({ kind, name }) =>
+      log.isUnderWay(kind, name),
+    );
     const told = withDoubts(
       stored,
       open.filter(({ inDoubt }) => inDoubt),
@@ -107,7 +109,7 @@ async function settleThrown(
 function withDoubts(stored: string, inDoubt: readonly OpenEffect[]): string {
   if (inDoubt.length === 0) return stored;
   const error = JSON.parse(stored) as { readonly message: string };
-  const effects = inDoubt.map(({ step, key, status }) => ({ step, key, status }));
+  const effects = inDoubt.map(({ inDoubt: _doubt, ...effect }) => effect);
   const message = `${error.message} ${tellDoubts(inDoubt)}`;
   return JSON.stringify({ ...error, message, inDoubt: effects });
 }

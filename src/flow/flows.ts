@@ -53,7 +53,7 @@ export interface RunError {
   /** Also names the effects in doubt. */
   readonly message: string;
   /** Effects that were in doubt when the run ended; absent for none. */
-  readonly inDoubt?: readonly Pick<OpenEffect, "step" | "key" | "status">[];
+  readonly inDoubt?: readonly Omit<OpenEffect, "inDoubt">[];
 }
 
 /** Starts runs, works on them, and takes people's decisions. */
@@ -79,7 +79,7 @@ export interface Flows {
   ): Promise<RunState<Output>>;
   /** @throws {NeverTwiceError} RUN_NOT_FOUND. */
   read(id: RunId): Promise<RunState>;
-  /** Acts that the run has no answer of, as their operations stand now: which are in doubt, which are settled since. */
+  /** Acts and undos that the run has no answer of, as their operations stand now: which are in doubt, which are settled since. */
   openEffects(id: RunId): Promise<readonly OpenEffect[]>;
   /** Works on runs that are due, at most `limit` (default 100) at once; returns how many. */
   workOnce(options?: { readonly limit?: number }): Promise<number>;

@@ -7,11 +7,14 @@ import { findRecordFault } from "../ledger/record.ts";
 import type { RunId, StepRecord } from "../ledger/runs.ts";
 import type { Status } from "../ledger/status.ts";
 import type { EffectStore } from "../ledger/transaction.ts";
+import { readUndo } from "./step-value.ts";
 
-/** An act whose answer the run has not recorded, as its operation stands now. */
+/** An act, or the undo of one, whose answer the run has not recorded, as its operation stands now. */
 export interface OpenEffect {
   /** The step's name. */
   readonly step: string;
+  /** For a `compensate` step: the act that was being undone. */
+  readonly undoes?: string;
   /** Of the operation. */
   readonly key: string;
   /** The operation's status; null while nothing is claimed. */
@@ -21,43 +24,58 @@ export interface OpenEffect {
 }
 
 /**
- * Reads the acts of a run that it has no answer of, in their order. `underWay` says which of them a
- * call is still made for: of those no row proves nothing.
+ * Reads what a run began and has no answer of, in the order of its steps. `underWay` says for which
+ * of them a call is still made: of those no row proves nothing.
  */
 export async function readOpenEffects(
   store: EffectStore,
   run: RunId,
-  underWay: (step: string) => boolean,
+  underWay: (step: StepRecord) => boolean,
 ): Promise<readonly OpenEffect[]> {
   const steps = await store.runs.listSteps(run);
-  const open = steps.filter(({ kind, status }) => kind === "act" && status === "STARTED");
+  const open = steps.filter(({ status }) => status === "STARTED");
   const found: OpenEffect[] = [];
   for (const step of open.toSorted((a, b) => a.position - b.position)) {
-    // Kept without a key: its kind takes no claim, and its effect is harmless to repeat.
-    if (step.key !== null)
-      found.push(await readEffect(store, { ...step, key: step.key }, underWay));
+    const call = callOf(step);
+    if (call !== undefined) found.push(await readEffect(store, step.tenant, call, underWay(step)));
   }
   return found;
 }
 
+type Call = Pick<OpenEffect, "step" | "undoes" | "key"> & { readonly fingerprint: string | null };
+
+/** The guarded call that the step stopped at. A kind without a claim has none: it is harmless to repeat. */
+function callOf({ name: step, kind, key, fingerprint, value }: StepRecord): Call | undefined {
+  if (kind === "act" && key !== null) return { step, key, fingerprint };
+  const undo = kind === "compensate" ? readUndo(value) : undefined;
+  return undo && { step, ...undo };
+}
+
 async function readEffect(
   store: EffectStore,
-  { tenant, name: step, key, fingerprint }: StepRecord & { readonly key: string },
-  underWay: (step: string) => boolean,
+  tenant: string,
+  { fingerprint, ...call }: Call,
+  isUnderWay: boolean,
 ): Promise<OpenEffect> {
-  const record = await store.read({ tenant, key });
+  const record = await store.read({ tenant, key: call.key });
   // Under another fingerprint it is the effect of another call, and this one is refused.
   if (record === undefined || record.fingerprint !== fingerprint)
-    return { step, key, status: null, inDoubt: record === undefined && underWay(step) };
+    return { ...call, status: null, inDoubt: record === undefined && isUnderWay };
   const settled = record.status === "DONE" || record.status === "FAILED";
   const sound = findRecordFault(record) === undefined && record.incident === null;
-  return { step, key, status: record.status, inDoubt: !settled || !sound };
+  return { ...call, status: record.status, inDoubt: !settled || !sound };
+}
+
+/** The step's name, for a person. */
+export function nameOpenEffect({ step, undoes }: Pick<OpenEffect, "step" | "undoes">): string {
+  return undoes === undefined ? step : `${step}: ${undoes}`;
 }
 
 /** What a person reads of effects in doubt: what is known, what is not, and who settles it. */
 export function tellDoubts(doubts: readonly OpenEffect[]): string {
   const named = doubts.map(
-    ({ step, key, status }) => `"${step}" (${status ?? "not claimed yet"}, key ${key})`,
+    ({ key, status, ...step }) =>
+      `"${nameOpenEffect(step)}" (${status ?? "not claimed yet"}, key ${key})`,
   );
   return `In doubt when the run ended, so that the effect may exist: ${named.join(", ")}. The sweeper or a review settles it; \`nevertwice runs show\` tells how it stands.`;
 }

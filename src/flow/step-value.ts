@@ -5,6 +5,7 @@
  */
 import { type ErrorCode, NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
 import { toPlainJson } from "../base/plain-json.ts";
+import type { CallIdentity } from "../guard/create-guard.ts";
 import type { Outcome } from "../guard/answers.ts";
 
 type StoredStep =
@@ -63,4 +64,27 @@ export function readValue(text: string): unknown {
 /** True when the step ended with a value. */
 export function hasValue(text: string | null): boolean {
   return text !== null && (JSON.parse(text) as StoredStep).kind !== "error";
+}
+
+/** The undo that a `compensate` step is at. */
+export interface UndoUnderWay {
+  /** The act whose effect it undoes. */
+  readonly undoes: string;
+  /** Of the undo's own operation. */
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+/** What a `compensate` step that has no answer yet keeps. */
+export function storeUndo(
+  step: string,
+  undoes: string,
+  { key, fingerprint }: CallIdentity,
+): string {
+  return storeValue(step, { undoes, key, fingerprint } satisfies UndoUnderWay);
+}
+
+/** The undo that a `compensate` step stopped at; undefined when it had come to none. */
+export function readUndo(text: string | null): UndoUnderWay | undefined {
+  return text === null ? undefined : (readValue(text) as UndoUnderWay);
 }

@@ -5,13 +5,14 @@
  * @module
  */
 import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
-import { compensate, findActEffect, isCompensable } from "../effects/compensate.ts";
+import { compensate, findActEffect, identifyUndo, isCompensable } from "../effects/compensate.ts";
 import type { Outcome } from "../guard/answers.ts";
+import type { Tool } from "../guard/tool.ts";
 import type { StepRecord } from "../ledger/runs.ts";
 import { callGuard, pointOf, waitOut } from "./call-guard.ts";
 import type { RunScope } from "./run-context.ts";
 import { type Step, recordStep } from "./run-step.ts";
-import { hasValue, storeValue } from "./step-value.ts";
+import { hasValue, storeUndo, storeValue } from "./step-value.ts";
 
 /**
  * Returns what the step is to record: the names of the steps that were undone. It waits while an act of
@@ -21,7 +22,8 @@ import { hasValue, storeValue } from "./step-value.ts";
 export async function undoRun(scope: RunScope, step: Step): Promise<string> {
   const { env, pass, log } = scope;
   const { tenant } = pass.run;
-  await recordStep(scope, step, { status: "STARTED" });
+  // An earlier pass may have stopped at an undo: that stays named until this one comes to an undo.
+  await recordStep(scope, step, { status: "STARTED", value: step.recorded?.value ?? null });
   await env.reach({ ...pointOf(scope, step), name: "step-started" });
   if (log.isUnderWay("act")) return waitOut(scope, step, "INTENT_UNSETTLED");
   const effects = await effectsOf(scope);
@@ -33,17 +35,29 @@ export async function undoRun(scope: RunScope, step: Step): Promise<string> {
     if (tool === undefined) throw log.changed(`the tool of "${name}" was not called in this pass`);
     if (!isCompensable(tool)) continue;
     const left = effects.slice(index).map((effect) => effect.name);
-    const context = { signal: pass.signal };
     const value = await callGuard(scope, step, () =>
-      telling({ name, undone, left }, () =>
-        compensate(env.guard, env.store, [tool], { tenant, key, context }),
-      ),
+      telling({ name, undone, left }, () => undoNamed(scope, step, { name, key, tool })),
     );
     if (!hasValue(value)) return recordStep(scope, step, { status: "DONE", value });
     await env.reach({ ...pointOf(scope, step), name: "step-acted" });
     undone.push(name);
   }
   return recordStep(scope, step, { status: "DONE", value: storeValue(step.name, undone) });
+}
+
+/** The step names the undo before it is sent: where the run ends in between, it hides no doubt. */
+async function undoNamed(
+  scope: RunScope,
+  step: Step,
+  { name, key, tool }: ActEffect & { readonly tool: Tool },
+): Promise<Outcome<unknown>> {
+  const { env, pass } = scope;
+  const { tenant } = pass.run;
+  const options = { tenant, key, context: { signal: pass.signal } };
+  const identity = await identifyUndo(env.guard, env.store, [tool], options);
+  const value = identity === null ? null : storeUndo(step.name, name, identity);
+  await recordStep(scope, step, { status: "STARTED", value });
+  return compensate(env.guard, env.store, [tool], options);
 }
 
 interface ActEffect {

@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import { z } from "zod";
-import { type FlowContext, type Tool, defineTool, flow } from "../../src/index.ts";
+import { type FlowContext, type FlowPoint, type Tool, defineTool, flow } from "../../src/index.ts";
 import type { FaultStep } from "../../src/testing/fake-provider/faults.ts";
 import { codeOf, flowsOf, run, workOn } from "../support/flow-world.ts";
 import {
@@ -133,6 +133,48 @@ async function openPair(world: World, fault: FaultStep) {
   const state = await flows.run(undoing, run, {});
   return { ledger, flows, undoing, state };
 }
+
+scenario("an undo in doubt is named where the run fails", {}, async (world) => {
+  const { toolOf, ledger } = workshop(world);
+  const a = toolOf("a");
+  const sent = (): Promise<unknown> => {
+    world.provider.fault({ gate: "busy" });
+    return world.provider.parked("busy");
+  };
+  const endingWhen = (until: () => Promise<unknown>) =>
+    flow("ending", async (f: FlowContext) => {
+      await f.act("a", a, argsOf("a"));
+      await Promise.all([f.compensate("undo"), until().then(() => f.fail("the shop has closed"))]);
+    });
+  const ending = endingWhen(sent);
+  const flows = flowsOf(world, [ending]);
+  const ended = await flows.run(ending, run, {});
+  const doubt = { step: "undo", undoes: "a", key: expect.any(String), status: "IN_PROGRESS" };
+  expect(ended).toMatchObject({ status: "FAILED", error: { inDoubt: [doubt] } });
+  expect(ended.status === "FAILED" && ended.error.message).toMatch(
+    /^the shop has closed .*may exist: "undo: a" \(IN_PROGRESS, key /,
+  );
+  expect(await flows.openEffects(run)).toEqual([{ ...doubt, inDoubt: true }]);
+
+  // Another pass ends before it comes to the undo: the doubt stays.
+  await flows.retry(run);
+  let start = (): void => {};
+  const started = new Promise<void>((resolve) => (start = resolve));
+  const onPoint = ({ name, step }: FlowPoint): Promise<void> | undefined => {
+    if (name !== "step-started" || step !== "undo") return undefined;
+    start();
+    return new Promise(() => {});
+  };
+  const early = endingWhen(() => started);
+  const again = await flowsOf(world, [early], { onPoint }).run(early, run, {});
+  expect(again).toMatchObject({ status: "FAILED", error: { inDoubt: [doubt] } });
+
+  world.provider.release("busy");
+  await expect
+    .poll(() => flows.openEffects(run))
+    .toEqual([{ ...doubt, status: "DONE", inDoubt: false }]);
+  expect(ledger()).toEqual(["refund a", "undo a"]);
+});
 
 scenario("an effect in doubt is not undone before it is reconciled", {}, async (world) => {
   const { ledger, flows, undoing, state } = await openPair(world, { dropReplyAfterCommit: true });

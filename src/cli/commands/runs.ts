@@ -5,7 +5,7 @@
  */
 import { type Command, Option } from "commander";
 import { NeverTwiceError } from "../../base/errors.ts";
-import { type OpenEffect, readOpenEffects } from "../../flow/open-effects.ts";
+import { type OpenEffect, nameOpenEffect, readOpenEffects } from "../../flow/open-effects.ts";
 import type { RunPlace, RunRecord, StepRecord } from "../../ledger/runs.ts";
 import { type GlobalOptions, helpEnd, outputFor, parseCount } from "../command.ts";
 import { CliError } from "../exit-codes.ts";
@@ -137,9 +137,9 @@ const effectColumns: readonly Column[] = [
   { head: "effect" },
 ];
 
-function effectRow({ step, key, status, inDoubt }: OpenEffect): readonly string[] {
+function effectRow({ key, status, inDoubt, ...step }: OpenEffect): readonly string[] {
   const effect = inDoubt ? "in doubt" : status === "DONE" ? "exists" : "none";
-  return [step, shortKey(key), status ?? "not claimed", effect];
+  return [nameOpenEffect(step), shortKey(key), status ?? "not claimed", effect];
 }
 
 const stepColumns: readonly Column[] = [
