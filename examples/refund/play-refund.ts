@@ -35,7 +35,7 @@ export async function playRefund(file: string, tell: (line: string) => void): Pr
   const database = new Database(file);
   try {
     // The refund takes effect, and its answer comes long after the caller has given up.
-    provider.fault({ replyDelayMs: 2000 });
+    provider.fault({ replyDelayMs: 20_000 });
     const before = await startWorker(database, client, firstRun, prompts);
     await before.flows.run(before.flow, firstRun, ticket);
     tell("worker 1: the model decided once; the run waits for a manager");

@@ -40,7 +40,7 @@ export function issueRefund(client: ProviderClient): Tool<ProviderEffect> {
     contract: {
       mode: "window",
       // Short, so that the example is; a payment provider gets 30 s.
-      timeoutMs: 500,
+      timeoutMs: 2000,
       flightMs: 500,
       marginMs: 200,
       key: { shape: "uuid", retentionMs: hours(24), atomic: true, afterError: "replays" },

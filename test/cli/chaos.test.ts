@@ -142,6 +142,17 @@ it("a bare refund server refunds twice under every fault that a pipe can have", 
   expect(linesOf(place)).toBe(9);
 });
 
+it("only the call that is struck is given up early: a repetition waits for a slow server", async () => {
+  const early = ["--faults", "reply-lost", "--timeout-ms", "200"];
+  const { document } = await chaos([...refund, ...early, "--", process.execPath, refundServer()], {
+    LEDGER_FOLDER: folder(),
+    REPLY_AFTER_MS: "400",
+  });
+  expect(document.results).toMatchObject([
+    { fault: "reply-lost", sent: 2, effects: 2, told: "ok" },
+  ]);
+});
+
 it("a bare refund server at a URL refunds twice, also after a 503", async () => {
   const place = folder();
   const { exitCode, verdicts } = await chaos([...refund, "--url", await refundUrl(place)]);
@@ -261,7 +272,7 @@ tools:
     intent: refund:{args.order_id}
     businessArguments: { order_id: trim, amount_minor: null, currency: upper-case }
     freeText: [reason]
-    timeout: 2s
+    timeout: 8s
 ${lookedUp}
   shop/list_refunds: { kind: read-only }
 `;

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { type ActReport, type DemoReport, verdict } from "../../src/cli/demo/run-demo.ts";
+import { WorkerProcess } from "../../src/cli/demo/worker-process.ts";
 import { createDatabase } from "../support/postgres-database.ts";
 import { runCli, runJson, sourceMain, startCli } from "./run-cli.ts";
 
@@ -111,6 +112,16 @@ it("for people the demo prints a timeline, both ledgers and both verdicts, also 
   expect(stdout).toContain("Is told: Already done: this intent took effect once");
   expect(stdout, "no colours where there is no terminal").not.toContain("\u001b");
   expect(exitCode).toBe(0);
+});
+
+it("what happened before a worker's answer may become known after it", async () => {
+  const nobody = "http://127.0.0.1:1";
+  const part = { decision: null, reading: 1, holdAt: null, waitMs: 0 } as const;
+  const worker = new WorkerProcess({ mode: "bare", providerUrl: nobody, store: null, ...part });
+  onTestFinished(() => worker.kill());
+  expect(await worker.told()).toMatchObject({ kind: "error", code: "REFUSED" });
+  const news = new Promise((resolve) => setTimeout(resolve, 50, "parked"));
+  expect(await worker.before(news)).toBe("parked");
 });
 
 it("a ledger with one refund too many, too few, or another amount breaks the promise", () => {

@@ -139,9 +139,10 @@ export async function refund(
     intent: ({ args }) => `refund:order-${args.orderId}:ticket-5521`,
     businessArguments: ["orderId", "amountMinor", "currency"],
     contract: {
-      timeoutMs: 1000,
+      // Far: whoever is late is armed once more, and has another journal.
+      timeoutMs: 60_000,
       flightMs,
-      sendWithinMs: 500,
+      sendWithinMs: 60_000,
       marginMs: 0,
       classify: (error) => (String(error).includes("declined") ? "definitive" : "unknown"),
       providerId: (result: { id: string }) => result.id,

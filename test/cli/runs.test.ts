@@ -2,12 +2,13 @@
  * `runs`, `approvals` and `operations compensate` on both stores: what a person sees and decides
  * there is what the run goes on with, and an effect is undone once.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createFlows, createGuard, defineTool, flow } from "../../src/index.ts";
+import { programFolder } from "../support/program-folder.ts";
 import { stopAt } from "../support/store-faults.ts";
 import { describeStores } from "../support/stores.ts";
 import { errorOf, runCli, runJson, storeArgs } from "./run-cli.ts";
@@ -101,7 +102,7 @@ describeStores("runs and approvals", (suite) => {
   it("an effect is undone once, however often a person asks", async () => {
     const opened = await suite.open();
     const root = fileURLToPath(new URL("../..", import.meta.url));
-    const folder = mkdtempSync(join(root, "test", "cli", "compensate-"));
+    const folder = programFolder("compensate");
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const ledger = join(folder, "ledger.txt");
     const file = join(folder, "tools.ts");

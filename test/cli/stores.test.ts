@@ -2,7 +2,6 @@
  * How the command line finds, opens and refuses a store, and what it says when it can't.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -12,6 +11,9 @@ import { createDatabase } from "../support/postgres-database.ts";
 import { describeStores } from "../support/stores.ts";
 import { buildPackage } from "./built-package.ts";
 import { errorOf, fillStore, runCli, runJson, startCli, storeArgs } from "./run-cli.ts";
+
+/** Nobody listens there; one that was free a moment ago may be taken by now. */
+const closedPort = 1;
 
 let folder = "";
 beforeAll(() => {
@@ -44,8 +46,7 @@ it("says which file is missing, is no database, or is a folder, and creates none
 });
 
 it("says that a server can't be reached, and never prints its password", async () => {
-  const port = await closedPort();
-  const url = `postgres://app:s3cret@127.0.0.1:${port}/shop`;
+  const url = `postgres://app:s3cret@127.0.0.1:${closedPort}/shop`;
   const [refused, forPeople] = await Promise.all([
     runJson(["doctor", "--store", url]),
     runCli(["operations", "list", "--debug"], { env: { NEVERTWICE_STORE: url } }),
@@ -53,7 +54,7 @@ it("says that a server can't be reached, and never prints its password", async (
   expect(errorOf(refused)).toEqual({
     code: "STORE_UNAVAILABLE",
     message:
-      `The store postgres://app:***@127.0.0.1:${port}/shop can't be opened: connect ECONNREFUSED 127.0.0.1:${port}. ` +
+      `The store postgres://app:***@127.0.0.1:${closedPort}/shop can't be opened: connect ECONNREFUSED 127.0.0.1:${closedPort}. ` +
       "Check --store and that the database is up.",
     exitCode: 3,
   });
@@ -224,12 +225,3 @@ it("a reader that has seen enough is no error", async () => {
   const exitCode = await new Promise((resolve) => child.once("close", resolve));
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
 });
-
-/** A port on which nobody listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 1;
-}

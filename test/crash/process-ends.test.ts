@@ -6,9 +6,12 @@ import { expect } from "vitest";
 import { minutes } from "../../src/index.ts";
 import { crewScenario } from "../support/worker-crew.ts";
 
+/** No call ends by its time-out, however slow the machine is. */
+const unhurried = { timeoutMs: minutes(1) };
+
 crewScenario(
   "a process that exits in the turn of its answer leaves a finished operation",
-  {},
+  unhurried,
   async (crew) => {
     const [exiting, other] = await Promise.all([crew.hire(), crew.hire()]);
     const gone = exiting.call("runAndExit", { orderId: "8812" });
@@ -21,7 +24,7 @@ crewScenario(
 
 crewScenario(
   "a process that is told to end in mid-call keeps its lease, and another finds what it did",
-  {},
+  unhurried,
   async (crew) => {
     const [ending, other] = await Promise.all([crew.hire(), crew.hire()]);
     crew.provider.fault({ gate: "reply", before: "reply" });
@@ -31,7 +34,7 @@ crewScenario(
     await expect(call).rejects.toThrow("the worker ended (SIGTERM)");
     expect(await crew.statusOf()).toEqual(["IN_PROGRESS"]);
     expect((await other.call("run", { orderId: "8812" })).told).toBe("IN_PROGRESS");
-    await crew.age(minutes(1));
+    await crew.age(minutes(2));
     expect((await other.call("run", { orderId: "8812" })).told).toBe("REPLAYED");
     expect(await crew.statusOf()).toEqual(["DONE"]);
     crew.assertEffects(1);

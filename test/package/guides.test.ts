@@ -2,11 +2,12 @@
  * The programs of the guides to flows, engines, events and compensation compile as they stand, against
  * the SDKs that they use. What they take from the reader's program is declared beside them.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { expect, it, onTestFinished } from "vitest";
+import { programFolder } from "../support/program-folder.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -70,8 +71,7 @@ function programsOf(guide: string): string[] {
 
 /** What the compiler has to say to programs. */
 function complaintsAbout(programs: readonly string[]): string[] {
-  // Inside the repository, so that the packages they import are found.
-  const folder = mkdtempSync(join(root, "test/package/guide-"));
+  const folder = programFolder("guides");
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const files = programs.map((program, index) => {
     const name = /^\/\/ ([\w-]+\.ts)\n/.exec(program)?.[1] ?? `program-${index}.ts`;

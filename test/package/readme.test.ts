@@ -1,10 +1,11 @@
 /**
  * The code in the README runs as it stands, and does what the README says.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
+import { programFolder } from "../support/program-folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -12,8 +13,7 @@ it("the guarded tool of the README refunds once, whatever the words", async () =
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const code = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   expect(code.trim().split("\n").length).toBeLessThanOrEqual(32);
-  // Inside the repository, so that the packages it imports are found.
-  const folder = mkdtempSync(join(root, "test", "package", "readme-"));
+  const folder = programFolder("readme");
   try {
     const again = `
 const second = await guard.run(refund, { ...args, reason: "in other words" }, { tenant: "acme", trusted: { ticketId: "5521" } });

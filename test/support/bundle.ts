@@ -3,7 +3,15 @@
  * TypeScript takes several times as long to start. Made anew when a source has changed.
  */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -25,7 +33,8 @@ export function bundleWorker(script: string): Promise<string> {
 
 async function findOrMake(script: string): Promise<string> {
   const folder = join(cache, digestOfSources(script));
-  if (!existsSync(folder)) await bundleInto(folder, script);
+  if (existsSync(folder)) keep(folder);
+  else await bundleInto(folder, script);
   return join(folder, "worker.mjs");
 }
 
@@ -55,10 +64,18 @@ async function bundleInto(folder: string, script: string): Promise<void> {
   }
 }
 
+/** What is used isn't old, so that nobody removes it under those who run it. */
+function keep(folder: string): void {
+  const now = new Date();
+  utimesSync(folder, now, now);
+}
+
 function removeOldOnes(): void {
   for (const name of readdirSync(cache)) {
     const old = join(cache, name);
-    if (Date.now() - statSync(old).mtimeMs > dayMs) rmSync(old, { recursive: true, force: true });
+    // Another test file may have given its draft the final name since the folder was read.
+    const madeAtMs = statSync(old, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - madeAtMs > dayMs) rmSync(old, { recursive: true, force: true });
   }
 }
 

@@ -136,10 +136,14 @@ class ForkedWorker<Known extends Commands> implements Worker<Known> {
     command: Name,
     ...params: Params<Known[Name]>
   ): Promise<Awaited<ReturnType<Known[Name]>>> {
+    const id = (this.#lastId += 1);
     const answer = new Promise<Awaited<ReturnType<Known[Name]>>>((resolve, reject) => {
-      this.#lastId += 1;
-      this.#calls.set(this.#lastId, { resolve, reject });
-      this.#child.send({ id: this.#lastId, command, params: params[0] });
+      this.#calls.set(id, { resolve, reject });
+      // A worker that is dying reads nothing any more; unheard, that would be an uncaught error.
+      this.#child.send({ id, command, params: params[0] }, (error) => {
+        if (error === null || !this.#calls.delete(id)) return;
+        reject(new WorkerError("GONE", `the worker was not reached: ${error.message}`));
+      });
     });
     // A worker that is killed in mid-call is often meant to be; whoever awaits the call still hears.
     answer.catch(() => {});

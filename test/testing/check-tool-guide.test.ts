@@ -1,20 +1,20 @@
 /**
  * The check in docs/guides/check-your-tools.md runs as it stands, and its table is the code's.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { catalogue } from "../../src/testing/check-tool/index.ts";
 import { type ToolCheck, checkTool, expectTool } from "../../src/testing/index.ts";
+import { programFolder } from "../support/program-folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const guide = readFileSync(join(root, "docs/guides/check-your-tools.md"), "utf8");
 
 it("the guide's tool passes the guide's check", async () => {
   const code = /```ts\n([\s\S]*?)```/.exec(guide)?.[1] ?? "";
-  // Inside the repository, so that the packages it imports are found.
-  const folder = mkdtempSync(join(root, "test", "testing", "guide-"));
+  const folder = programFolder("check-tool");
   try {
     const runnable = code
       .replace('"nevertwice/testing"', JSON.stringify(join(root, "src/testing/index.ts")))

@@ -81,7 +81,7 @@ it("a key made inside execute, anew for each attempt", async () => {
 });
 
 it("a key that is claimed to be atomic, and is not", async () => {
-  const report = await check({ atomicKeys: false, delayMs: 200 }, () => ({}), {
+  const report = await check({ atomicKeys: false, delayMs: 1000 }, () => ({}), {
     // The delay is real time here: without the provider's clock.
     faults: {},
     only: ["two-agents", "reply-dropped", "key-honoured", "key-atomic"],

@@ -105,7 +105,7 @@ describe("a process of its own", () => {
     parent.kill("SIGKILL");
     const outcome = async (): Promise<unknown> =>
       orphanClient.createEffect(refund).catch((error: ProviderError) => error.code);
-    await expect.poll(outcome, { timeout: 5_000 }).toBe("REFUSED");
+    await expect.poll(outcome).toBe("REFUSED");
     orphanClient.close();
   });
 

@@ -136,11 +136,13 @@ describe("client", () => {
   });
 
   test("a stall in beforeWrite can't let a timed-out request slip out unseen", async () => {
+    // Long enough for the connection to stand, and the stall is longer, whenever it begins.
+    const timeoutMs = 1500;
+    const untilMs = performance.now() + 2 * timeoutMs;
     const beforeWrite = (): void => {
-      const untilMs = performance.now() + 60;
       while (performance.now() < untilMs);
     };
-    const error = await errorOf(create({ beforeWrite, timeoutMs: 30 }));
+    const error = await errorOf(create({ beforeWrite, timeoutMs }));
     // It was sent after the stall, and the client admits it.
     expect(error).toMatchObject({ code: "TIMEOUT", wroteBytes: true });
   });

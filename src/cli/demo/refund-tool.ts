@@ -15,9 +15,10 @@ import {
 } from "../../testing/fake-provider/index.ts";
 import type { Decision } from "./story.ts";
 
-/** Short, so that the demo is; a real call would wait for 30 s. */
-const callTimeoutMs = 500;
-const leaseMs = 2000;
+/** Short, so that the demo is, and long enough for a busy machine; a real call would wait for 30 s. */
+const callTimeoutMs = 1500;
+const lookUpTimeoutMs = 3000;
+const leaseMs = 4000;
 
 type RefundArguments = Decision & Record<string, unknown>;
 type BusinessArguments = Readonly<Omit<Decision, "reason">>;
@@ -97,7 +98,7 @@ function refundLookUp(client: ProviderClient): LookUpContract<BusinessArguments,
   return {
     lagMs: 0,
     authoritative: true,
-    timeoutMs: 1000,
+    timeoutMs: lookUpTimeoutMs,
     find: async ({ key, signal }) => {
       const refunds = await client.findEffects({ tag: key, signal });
       if (refunds.length === 0) return { answer: "absent" };

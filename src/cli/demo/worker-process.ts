@@ -6,11 +6,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import type { PointName } from "../../guard/environment.ts";
 import { siblingScript } from "../../testing/sibling-script.ts";
 import type { Answer, Job, WorkerEvent } from "./job.ts";
 
 type EventOf<Name extends WorkerEvent["event"]> = Extract<WorkerEvent, { event: Name }>;
+
+/** On a busy machine the news of what happened may be later than the answer that came after it. */
+const newsWithinMs = 10_000;
 
 /** A worker at its job. */
 export class WorkerProcess {
@@ -66,7 +70,8 @@ export class WorkerProcess {
 
   /** Waits for something that must come before the answer. */
   async before<T>(happening: Promise<T>): Promise<T> {
-    const answered = this.#answered().then((answer): never => {
+    const answered = this.#answered().then(async (answer): Promise<never> => {
+      await pause(newsWithinMs, undefined, { ref: false });
       throw tooEarly(answer);
     });
     // The answer comes in the end, too.

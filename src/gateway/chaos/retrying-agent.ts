@@ -24,8 +24,10 @@ export interface RetryingAgentOptions {
   readonly open: () => Promise<Transport>;
   readonly protocol: VersionNegotiationMode;
   readonly version: string;
-  /** How long a call waits for its reply. */
+  /** How long the first sending of a call waits for its reply. */
   readonly timeoutMs: number;
+  /** The same of each repetition: no fault strikes it, and a busy server may take its time. */
+  readonly repeatTimeoutMs: number;
   /** How long a call is repeated altogether. */
   readonly patienceMs: number;
 }
@@ -94,7 +96,9 @@ export class RetryingAgent {
     let answer: Members | undefined;
     let lost = 0;
     for (let sent = 1; ; sent += 1) {
-      const got = await this.#callOnce(tool, args, meta);
+      const { timeoutMs, repeatTimeoutMs } = this.#options;
+      const timeout = sent === 1 ? timeoutMs : repeatTimeoutMs;
+      const got = await this.#callOnce(tool, args, meta, timeout);
       if (got === undefined) lost += 1;
       answer = got ?? answer;
       const isOver = lost >= mostLost || performance.now() > endsAt;
@@ -104,7 +108,12 @@ export class RetryingAgent {
   }
 
   /** Undefined: no answer came. */
-  async #callOnce(tool: string, args: JsonObject, meta: JsonObject): Promise<Members | undefined> {
+  async #callOnce(
+    tool: string,
+    args: JsonObject,
+    meta: JsonObject,
+    timeout: number,
+  ): Promise<Members | undefined> {
     const params = {
       name: tool,
       arguments: args,
@@ -112,7 +121,7 @@ export class RetryingAgent {
     };
     try {
       const client = await this.#connected();
-      return await client.callTool(params, { timeout: this.#options.timeoutMs });
+      return await client.callTool(params, { timeout });
     } catch (error) {
       // The server's own error is an answer, too.
       if (error instanceof ProtocolError)

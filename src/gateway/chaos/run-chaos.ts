@@ -94,6 +94,7 @@ async function playFault(plan: ChaosPlan, fault: FaultName): Promise<ChaosResult
     protocol: spec.protocol === "modern" ? { pin: "2026-07-28" } : spec.protocol,
     version: plan.version,
     timeoutMs: mute ? timeoutMs : replyWithinMs,
+    repeatTimeoutMs: replyWithinMs,
     patienceMs: plan.patienceMs,
   }).catch(async (error: unknown) => {
     await proxy.close();

@@ -2,7 +2,7 @@
  * The programs in docs/guides/http.md run as they stand, together, and docs/reference/http.md holds the
  * code's table.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import {
 } from "../../../src/edges/http/index.ts";
 import { type Tool, createGuard } from "../../../src/index.ts";
 import { openSqlite } from "../../support/stores.ts";
+import { programFolder } from "../../support/program-folder.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const guide = readFileSync(join(root, "docs/guides/http.md"), "utf8");
@@ -30,8 +31,7 @@ it("the guide's client and the guide's server have one refund between them, howe
   const [server, client] = [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(
     ([, code]) => code ?? "",
   );
-  // Inside the repository, so that the packages they import are found.
-  const folder = mkdtempSync(join(root, "test", "edges", "http", "guide-"));
+  const folder = programFolder("http");
   const load = async (name: string, code: string | undefined): Promise<unknown> => {
     const runnable = Object.entries(doors).reduce(
       (text, [door, path]) => text.replaceAll(door, JSON.stringify(join(root, path))),

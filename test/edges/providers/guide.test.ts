@@ -1,10 +1,11 @@
 /**
  * The program of docs/guides/providers.md runs as it stands, and refunds once.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
+import { programFolder } from "../../support/program-folder.ts";
 import { startStripe } from "../../support/providers/stripe.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -15,8 +16,7 @@ it("the refund of the guide happens once, whatever the words", async () => {
   const counterpart = await startStripe();
   const { hostname, port } = new URL(counterpart.url);
   const where = `{ protocol: "http", host: "${hostname}", port: "${port}", telemetry: false }`;
-  // Inside the repository, so that the packages it imports are found.
-  const folder = mkdtempSync(join(root, "test", "edges", "providers", "guide-"));
+  const folder = programFolder("providers");
   try {
     const store = `
 import Database from "better-sqlite3";
