@@ -58,7 +58,9 @@ async function bundleInto(folder: string, script: string): Promise<void> {
 function removeOldOnes(): void {
   for (const name of readdirSync(cache)) {
     const old = join(cache, name);
-    if (Date.now() - statSync(old).mtimeMs > dayMs) rmSync(old, { recursive: true, force: true });
+    // Another test file may have renamed its draft since the folder was read.
+    const changedAtMs = statSync(old, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - changedAtMs > dayMs) rmSync(old, { recursive: true, force: true });
   }
 }
 
