@@ -51,6 +51,11 @@ export class ManualRuntime implements Runtime {
     return () => void (this.#timers = this.#timers.filter((other) => other !== timer));
   };
 
+  /** How many are set and have neither fired nor been called off. */
+  get timers(): number {
+    return this.#timers.length;
+  }
+
   /** Fires what falls due on the way, in order; what that sets off has a few turns each time. */
   async advance(spanMs: number): Promise<void> {
     const untilMs = this.nowMs + spanMs;
