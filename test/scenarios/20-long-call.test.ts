@@ -242,7 +242,7 @@ for (const back of ["before the worker gives up", "only after the worker gave up
 
 crewScenario(
   "an event loop that stands still for longer than the lease loses it, and nothing is sent twice",
-  { renewLease: true, leaseMs: 4000, timeoutMs: 20_000 },
+  { renewLease: true, leaseMs: 8000, timeoutMs: 60_000 },
   async (crew) => {
     const [blocked, other] = await Promise.all([crew.hire(), crew.hire()]);
     crew.provider.fault({ gate: "reply", before: "reply" });
