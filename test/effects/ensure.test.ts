@@ -52,10 +52,12 @@ function platformOf(world: World) {
       await world.client.createEffect({ ...request, signal, beforeWrite });
     },
     contract: {
-      timeoutMs: 400,
+      // Of real time there is plenty; the rests between two looks are hurried over.
+      timeoutMs: 20_000,
+      sendWithinMs: 10_000,
       flightMs: 5000,
-      convergeWithinMs: 600,
-      observeEveryMs: 20,
+      convergeWithinMs: 10_000,
+      observeEveryMs: 100,
       marginMs: 1000,
       classify: (error) =>
         error instanceof ProviderError && error.status === 402 ? "definitive" : "unknown",
@@ -116,7 +118,7 @@ scenario("a lost answer is settled by looking, in the same call", {}, async (wor
   expect(await run(first)).toMatchObject({ changed: true, state: "c1" });
   expect(await run(first)).toMatchObject({ changed: false });
   world.assertEffects(1);
-  world.advance(20_000);
+  world.advance(60_000);
   await world.guard.sweep();
   expect((await world.row()).status).toBe("DONE");
 });
@@ -127,7 +129,7 @@ scenario("a lost request is made again once it can't land any more", {}, async (
   expect(await codeOf(run(first))).toBe("OUTCOME_UNKNOWN");
   expect(await codeOf(run(first))).toBe("OUTCOME_UNKNOWN");
   world.assertEffects(0);
-  world.advance(20_000);
+  world.advance(60_000);
   expect(await run(first)).toMatchObject({ changed: true, round: 2 });
   world.assertEffects(1);
   expect(await statuses()).toEqual(["DONE", "FAILED"]);
@@ -136,13 +138,16 @@ scenario("a lost request is made again once it can't land any more", {}, async (
 scenario("a newer version waits for an older change that may still land", {}, async (world) => {
   const { run, statuses } = platformOf(world);
   world.provider.fault({ gate: "late", before: "effect" });
-  // The tool's own time-out comes first; a guard without one would wait for ever.
-  expect(await codeOf(run(first, { signal: AbortSignal.timeout(800) }))).toBe("OUTCOME_UNKNOWN");
+  const stop = new AbortController();
+  const withdrawn = codeOf(run(first, { signal: stop.signal }));
+  await world.provider.parked("late");
+  stop.abort();
+  expect(await withdrawn).toBe("OUTCOME_UNKNOWN");
   expect(await codeOf(run(second))).toBe("OUTCOME_UNKNOWN");
   world.assertEffects(0);
   world.provider.release("late");
   await expect.poll(() => world.provider.ledger().length).toBe(1);
-  world.advance(20_000);
+  world.advance(60_000);
   expect(await run(second)).toMatchObject({ changed: true, state: "c2" });
   expect(await codeOf(run(first))).toBe("STALE_VERSION");
   world.assertEffects(2);

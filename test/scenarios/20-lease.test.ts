@@ -46,9 +46,9 @@ describeStores("a lease of any length", (suite) => {
 });
 
 for (const [leaseMs, timeoutMs] of [
-  [hours(1), 2000],
-  [days(30), 2000],
-  [3000, 2000],
+  [hours(1), 20_000],
+  [days(30), 20_000],
+  [21_000, 20_000],
 ] as const) {
   scenario(
     `a lease of ${leaseMs} ms keeps others away until its last millisecond`,
@@ -71,13 +71,13 @@ for (const [leaseMs, timeoutMs] of [
 
 scenario(
   "a worker that wakes after another took over can't settle with a refusal",
-  { contract: { leaseMs: 5000 } },
+  { contract: { leaseMs: 30_000 } },
   async (world) => {
     const [atSettle, atLookUp] = [new PointGate("before-settle"), new PointGate("before-look-up")];
     world.provider.fault({ decline: true });
     const zombie = world.run({ guard: await world.another({ onPoint: atSettle.onPoint }) });
     await Promise.race([atSettle.reached, zombie]);
-    world.advance(5001);
+    world.advance(30_001);
     const taker = world.run({ guard: await world.another({ onPoint: atLookUp.onPoint }) });
     await Promise.race([atLookUp.reached, taker]);
     const taken = await world.row();
@@ -94,13 +94,13 @@ scenario(
 
 scenario(
   "a worker that wakes with an unknown outcome after another settled gets the stored one",
-  { contract: { leaseMs: 5000 } },
+  { contract: { leaseMs: 30_000 } },
   async (world) => {
     const atSettle = new PointGate("before-settle");
     world.provider.fault({ dropReplyAfterCommit: true });
     const zombie = world.run({ guard: await world.another({ onPoint: atSettle.onPoint }) });
     await Promise.race([atSettle.reached, zombie]);
-    world.advance(5001);
+    world.advance(30_001);
     const taker = await world.run({ guard: await world.another() });
     expect(taker.told).toBe("REPLAYED");
     const settled = await world.row();
@@ -115,12 +115,12 @@ scenario(
 
 scenario(
   "a worker that wakes with a success after another took over adds what it knows",
-  { contract: { leaseMs: 5000 } },
+  { contract: { leaseMs: 30_000 } },
   async (world) => {
     world.provider.fault({ gate: "in flight" });
     const zombie = world.run();
     await world.provider.parked("in flight");
-    world.advance(5001);
+    world.advance(30_001);
     // The key is in use at the provider, so the taker can neither find nor send anything.
     const taker = await world.run({ guard: await world.another() });
     expect(taker.told).toBe("OUTCOME_UNKNOWN");

@@ -93,7 +93,7 @@ interface RenewingChange {
 }
 
 function quickLookUp(world: World): ReturnType<typeof refundLookUp> {
-  return { ...refundLookUp(world.client), timeoutMs: 1000 };
+  return { ...refundLookUp(world.client), timeoutMs: 20_000 };
 }
 
 scenario("a renewed lease keeps others away for as long as the call takes", {}, async (world) => {
@@ -109,6 +109,8 @@ scenario("a renewed lease keeps others away for as long as the call takes", {}, 
     expect((await world.run({ guard: other, tool })).told).toBe("IN_PROGRESS");
     await runtime.advance(leaseMs / 3);
     await expect.poll(isRenewed).toBe(true);
+    // The worker has heard of it: its time-out, the end of its lease, and its next renewal are set.
+    await expect.poll(() => runtime.timers).toBe(3);
   }
   world.provider.release("long call");
   expect((await call).told).toBe("EXECUTED");
@@ -240,7 +242,7 @@ for (const back of ["before the worker gives up", "only after the worker gave up
 
 crewScenario(
   "an event loop that stands still for longer than the lease loses it, and nothing is sent twice",
-  { renewLease: true, leaseMs: 4000, timeoutMs: 20_000 },
+  { renewLease: true, leaseMs: 8000, timeoutMs: 60_000 },
   async (crew) => {
     const [blocked, other] = await Promise.all([crew.hire(), crew.hire()]);
     crew.provider.fault({ gate: "reply", before: "reply" });

@@ -57,7 +57,7 @@ describe.skipIf(isPoolerMissing())("behind pgbouncer with a single server connec
     provider.fault({ gate: "first" });
     const first = call("8812");
     await provider.parked("first");
-    const waiting = call("8812", { waitMs: seconds(20) });
+    const waiting = call("8812", { waitMs: seconds(60) });
     const others = await Promise.all(Array.from({ length: 20 }, (_, index) => call(`${index}`)));
     expect(new Set(others.map((answer) => answer.told))).toEqual(new Set(["EXECUTED"]));
     provider.release("first");

@@ -81,7 +81,7 @@ describe.skipIf(serverUrl === null)("with SERIALIZABLE as the role's default iso
     const stores = await open(6);
     const guards = await Promise.all(stores.map((store) => createGuard({ store })));
     const args = { orderId: "8812", amountMinor: 48_000 };
-    const context = { tenant: "acme", onInProgress: { waitMs: 10_000 } };
+    const context = { tenant: "acme", onInProgress: { waitMs: 60_000 } };
     const answers = await Promise.all(
       guards.map((guard) => toldBy(guard.run(refund, args, context))),
     );

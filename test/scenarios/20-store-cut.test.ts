@@ -10,7 +10,7 @@ import { type Place, placeOf } from "../support/worker-place.ts";
 import { layWire } from "../support/worker-proxy.ts";
 import type { StoreCommands } from "../support/worker-store.ts";
 
-const leaseMs = 3000;
+const leaseMs = 6000;
 
 /** A store that one worker can be cut off from, and how. */
 interface Cuttable {
@@ -24,15 +24,21 @@ crewScenario(
   { renewLease: true, leaseMs, timeoutMs: 60_000 },
   async (crew) => {
     const { place, cut, mend } = await cuttable(crew);
-    const [worker, other] = await Promise.all([crew.hire({ place }), crew.hire()]);
+    const [worker, other] = await Promise.all([
+      crew.hire({ place, stopAt: "before-settle" }),
+      crew.hire(),
+    ]);
     crew.provider.fault({ gate: "long call" });
     const call = worker.call("run", { orderId: "8812" });
     await crew.provider.parked("long call");
     expect(await crew.statusOf()).toEqual(["IN_PROGRESS"]);
     await cut();
     await worker.reported("aborted");
-    expect(await worker.call("abortedAfterMs")).toBeLessThan(leaseMs);
+    const [row] = await crew.opened.sql("select lease_until_ms from :schema.operations");
+    expect(await worker.call("abortDueAtMs")).toBeLessThan(Number(row?.["lease_until_ms"]));
+    await worker.reported("at before-settle");
     await mend();
+    await worker.call("goOn");
     expect((await call).told).toBe("OUTCOME_UNKNOWN");
     expect(await crew.statusOf()).toEqual(["UNKNOWN"]);
 

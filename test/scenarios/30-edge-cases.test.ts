@@ -4,7 +4,8 @@
  */
 import { expect } from "vitest";
 import { days, hours } from "../../src/index.ts";
-import { refundArgs, scenario } from "../support/world.ts";
+import { ManualRuntime } from "../support/worker-wrappers.ts";
+import { keyedContract, refundArgs, scenario } from "../support/world.ts";
 
 scenario(
   "two agents at once: the second meets a conflict that says when to come back",
@@ -44,12 +45,17 @@ scenario(
 
 scenario(
   "a time-out: the caller hears that the outcome is unknown, and the effect that came later is found",
-  { contract: { timeoutMs: 100 } },
+  {},
   async (world) => {
-    world.provider.fault({ delayMs: 600 });
-    const first = await world.run();
+    const delayMs = hours(1);
+    world.provider.fault({ delayMs });
+    const runtime = new ManualRuntime();
+    const running = world.run({ guard: await world.another({ runtime }) });
+    await expect.poll(() => world.provider.arrivals().length).toBe(1);
+    await runtime.advance(keyedContract.timeoutMs + 200);
+    const first = await running;
     const landedAtTheTimeOut = world.provider.ledger().length;
-    world.provider.advance(600);
+    world.provider.advance(delayMs);
     const second = await world.run();
 
     expect(landedAtTheTimeOut).toBe(0);

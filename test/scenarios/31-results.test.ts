@@ -196,7 +196,7 @@ scenario(
       order.push("answered");
       return told;
     });
-    await expect.poll(() => world.provider.ledger().length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => world.provider.ledger().length).toBe(1);
     const duplicate = await world.run();
     expect(order).toEqual([]);
     store();

@@ -8,7 +8,8 @@ import { keyedContract, refundArgs, scenario, type World } from "../support/worl
 
 const forgetful = { behaviour: { retentionMs: hours(24) }, lookUp: false } as const;
 /** R − F − W − margin of the default contract. */
-const lastResendMs = hours(24) - keyedContract.flightMs - 2000 - (keyedContract.marginMs ?? 0);
+const lastResendMs =
+  hours(24) - keyedContract.flightMs - keyedContract.sendWithinMs - (keyedContract.marginMs ?? 0);
 
 async function doubtful(world: World): Promise<void> {
   world.provider.fault({ dropReplyAfterCommit: true });

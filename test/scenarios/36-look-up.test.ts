@@ -16,7 +16,8 @@ type Find = (question: LookUpQuestion<unknown>) => unknown;
 /** No resend possible, so that the look-up's word is all there is. */
 const strict: Partial<RefundContract> = { mode: "strict", giveUpAfterMs: 10_000 };
 /** W + F + L + margin of the contract below. */
-const quietMs = 2000 + keyedContract.flightMs + 1000 + (keyedContract.marginMs ?? 0);
+const quietMs =
+  keyedContract.sendWithinMs + keyedContract.flightMs + 1000 + (keyedContract.marginMs ?? 0);
 
 /** The effect exists, the reply was lost, and the look-up answers as it is told to. */
 async function doubtful(

@@ -290,7 +290,7 @@ scenario(
     });
     const stop = new AbortController();
     const sweeping = sweeper.keepSweeping({ signal: stop.signal, everyMs: 10 });
-    await expect.poll(async () => (await world.row()).status, { timeout: 2000 }).toBe("DONE");
+    await expect.poll(async () => (await world.row()).status).toBe("DONE");
     stop.abort();
     await sweeping;
 

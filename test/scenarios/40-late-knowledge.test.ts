@@ -6,13 +6,19 @@ import { expect } from "vitest";
 import type { OperationRecord, Tool } from "../../src/index.ts";
 import type { ProviderEffect } from "../../src/testing/fake-provider/index.ts";
 import { soon, stopAt } from "../support/store-faults.ts";
-import { executeRefund, scenario, type World } from "../support/world.ts";
+import { ManualRuntime } from "../support/worker-wrappers.ts";
+import { executeRefund, keyedContract, scenario, type World } from "../support/world.ts";
 
 const withId = { providerId: (result: unknown) => (result as ProviderEffect).id };
 
 async function reviewQueue(world: World): Promise<readonly OperationRecord[]> {
   const all = { tenant: null, status: null, operation: null, after: null, limit: 10 };
   return world.opened.store.list({ ...all, review: true });
+}
+
+/** Lets the call's time-out pass, and what it may take to say that it had written nothing. */
+function giveUp(runtime: ManualRuntime): Promise<void> {
+  return runtime.advance(keyedContract.timeoutMs + 200);
 }
 
 /** A tool that goes on when it is told to stop, as many do. */
@@ -23,18 +29,20 @@ function deaf(world: World): Tool["execute"] {
 
 scenario(
   "a success that comes after the call was given up is merged, and nothing is sent again",
-  { contract: { timeoutMs: 1000 }, lookUp: false },
+  { lookUp: false },
   async (world) => {
     const tool = world.tool({ execute: deaf(world) });
     world.provider.fault({ gate: "slow", before: "reply" });
-    const running = world.run({ tool });
+    const runtime = new ManualRuntime();
+    const running = world.run({ tool, guard: await world.another({ runtime }) });
     await world.provider.parked("slow");
     expect((await world.row()).status).toBe("IN_PROGRESS");
+    await giveUp(runtime);
     const first = await soon(running);
     expect(first.told).toBe("OUTCOME_UNKNOWN");
     expect((await world.row()).status).toBe("UNKNOWN");
     world.provider.release("slow");
-    await expect.poll(async () => (await world.row()).status, { timeout: 5000 }).toBe("DONE");
+    await expect.poll(async () => (await world.row()).status).toBe("DONE");
 
     expect((await world.run({ tool })).told).toBe("REPLAYED");
     expect((await world.row()).incident).toBeNull();
@@ -43,36 +51,34 @@ scenario(
   },
 );
 
-scenario(
-  "an error that comes after the call was given up changes nothing",
-  { contract: { timeoutMs: 1000 } },
-  async (world) => {
-    const send = deaf(world);
-    let ended = (): void => {};
-    const end = new Promise<void>((resolve) => (ended = resolve));
-    const tool = world.tool({
-      execute: async (...given: Parameters<typeof send>) => {
-        await send(...given);
-        ended();
-        throw new Error("the log is full");
-      },
-    });
-    world.provider.fault({ gate: "slow" });
-    const running = world.run({ tool });
-    await world.provider.parked("slow");
-    const before = await world.row();
-    expect(before.status).toBe("IN_PROGRESS");
-    const first = await soon(running);
-    const row = await world.row();
-    world.provider.release("slow");
-    await end;
+scenario("an error that comes after the call was given up changes nothing", {}, async (world) => {
+  const send = deaf(world);
+  let ended = (): void => {};
+  const end = new Promise<void>((resolve) => (ended = resolve));
+  const tool = world.tool({
+    execute: async (...given: Parameters<typeof send>) => {
+      await send(...given);
+      ended();
+      throw new Error("the log is full");
+    },
+  });
+  world.provider.fault({ gate: "slow" });
+  const runtime = new ManualRuntime();
+  const running = world.run({ tool, guard: await world.another({ runtime }) });
+  await world.provider.parked("slow");
+  const before = await world.row();
+  expect(before.status).toBe("IN_PROGRESS");
+  await giveUp(runtime);
+  const first = await soon(running);
+  const row = await world.row();
+  world.provider.release("slow");
+  await end;
 
-    expect(first.told).toBe("OUTCOME_UNKNOWN");
-    expect(await world.row()).toEqual(row);
-    expect((await world.run({ tool })).told).toBe("REPLAYED");
-    world.assertEffects(1);
-  },
-);
+  expect(first.told).toBe("OUTCOME_UNKNOWN");
+  expect(await world.row()).toEqual(row);
+  expect((await world.run({ tool })).told).toBe("REPLAYED");
+  world.assertEffects(1);
+});
 
 scenario(
   "a success of a worker whose lease is over is merged while another one owns the operation",
@@ -247,7 +253,7 @@ scenario("a success that comes after the outcome was purged changes nothing", {}
 
 scenario(
   "a late success that contradicts what is stored is told to the operator, too",
-  { contract: { timeoutMs: 50, ...withId }, behaviour: { atomicKeys: false } },
+  { contract: withId, behaviour: { atomicKeys: false } },
   async (world) => {
     const warnings: string[] = [];
     const onWarning = ({ message }: { message: string }): void => void warnings.push(message);
@@ -256,18 +262,18 @@ scenario(
     const contract = { mode: "strict", lookUp } as never;
     const tool = world.tool({ execute: deaf(world), contract });
     world.provider.fault({ gate: "slow" });
-    const running = world.run({ tool, guard: await world.another({ onWarning }) });
+    const runtime = new ManualRuntime();
+    const running = world.run({ tool, guard: await world.another({ runtime, onWarning }) });
     await world.provider.parked("slow");
     expect((await world.row()).status).toBe("IN_PROGRESS");
+    await giveUp(runtime);
     expect((await soon(running)).told).toBe("OUTCOME_UNKNOWN");
     world.advance(600_000);
     expect((await world.run({ tool })).told).toBe("OPERATION_FAILED");
     world.provider.release("slow");
-    await expect
-      .poll(async () => (await world.row()).incident, { timeout: 5000 })
-      .toMatch(/an effect exists/);
+    await expect.poll(async () => (await world.row()).incident).toMatch(/an effect exists/);
 
-    await expect.poll(() => warnings, { timeout: 5000 }).toHaveLength(1);
+    await expect.poll(() => warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/^a late success was not what is stored/);
     world.assertEffects(1);
   },

@@ -5,8 +5,8 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { hours, type Tool } from "../../src/index.ts";
 import { dropCalls, movableRuntime, once, stopAt } from "../support/store-faults.ts";
+import { ManualRuntime } from "../support/worker-wrappers.ts";
 import {
-  type Told,
   executeRefund,
   keyedContract,
   refundArgs,
@@ -15,7 +15,7 @@ import {
   type World,
 } from "../support/world.ts";
 
-const sendWithinMs = 2000;
+const { sendWithinMs } = keyedContract;
 
 async function events(world: World): Promise<string[]> {
   const { tenant, key } = await world.row();
@@ -235,16 +235,13 @@ scenario(
   },
 );
 
-/** A call may take 20 s; the lease is 1.5 s and renewed every half a second. */
-function longTool(world: World): Tool {
-  const lookUp = { ...refundLookUp(world.client), timeoutMs: 300 };
-  return world.tool({ contract: { timeoutMs: 20_000, leaseMs: 1500, renewLease: true, lookUp } });
-}
+const longLeaseMs = 30_000;
 
-/** The call's end, or "hangs" when a lease is long over and it goes on. */
-function endOf(running: Promise<Told>): Promise<Told | "hangs"> {
-  const hangs = new Promise<"hangs">((resolve) => setTimeout(resolve, 2500, "hangs"));
-  return Promise.race([running, hangs]);
+/** A call may take an hour; the lease is half a minute and renewed every ten seconds. */
+function longTool(world: World): Tool {
+  const lookUp = { ...refundLookUp(world.client), timeoutMs: 20_000 };
+  const renewed = { timeoutMs: hours(1), leaseMs: longLeaseMs, renewLease: true };
+  return world.tool({ contract: { ...renewed, lookUp } });
 }
 
 scenario(
@@ -252,16 +249,17 @@ scenario(
   {},
   async (world) => {
     const tool = longTool(world);
+    const runtime = new ManualRuntime();
     world.provider.fault({ gate: "long" });
-    const long = world.run({ tool });
+    const long = world.run({ tool, guard: await world.another({ runtime }) });
     await world.provider.parked("long");
     expect((await world.row()).status).toBe("IN_PROGRESS");
     const told = [];
     for (let renewal = 1; renewal <= 2; renewal += 1) {
-      const { version } = await world.row();
-      world.advance(1000);
-      const changed = async (): Promise<number> => (await world.row()).version;
-      await expect.poll(changed, { timeout: 3000 }).not.toBe(version);
+      world.advance(20_000);
+      await runtime.advance(longLeaseMs / 3);
+      // Its time-out, the end of its lease, and its next renewal.
+      await expect.poll(() => runtime.timers).toBe(3);
       told.push((await world.run({ tool, guard: await world.another() })).told);
     }
     world.provider.release("long");
@@ -282,16 +280,18 @@ scenario(
       methods: ["renew"],
       when: "before",
     });
+    const runtime = new ManualRuntime();
     world.provider.fault({ gate: "long" });
-    const long = world.run({ tool, guard: await world.another({ store }) });
+    const long = world.run({ tool, guard: await world.another({ store, runtime }) });
     await world.provider.parked("long");
     expect((await world.row()).status).toBe("IN_PROGRESS");
-    const told = await endOf(long);
+    await runtime.advance(longLeaseMs - 1);
+    const told = await long;
     world.provider.release("long");
 
     expect(told).toMatchObject({ told: "OUTCOME_UNKNOWN" });
     // The client hears of it by its signal; the provider goes on all the same.
-    await expect.poll(() => world.provider.ledger().length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => world.provider.ledger().length).toBe(1);
     expect((await world.run({ tool })).told).toBe("REPLAYED");
     world.assertEffects(1);
   },
@@ -302,20 +302,22 @@ scenario(
   {},
   async (world) => {
     const tool = longTool(world);
+    const runtime = new ManualRuntime();
     world.provider.fault({ gate: "long" }, { keyInUse: true });
-    const long = world.run({ tool });
+    const long = world.run({ tool, guard: await world.another({ runtime }) });
     await world.provider.parked("long");
     expect((await world.row()).status).toBe("IN_PROGRESS");
     world.advance(60_000);
     const other = await world.run({ tool, guard: await world.another() });
     const row = await world.row();
-    const told = await endOf(long);
+    await runtime.advance(longLeaseMs / 3);
+    const told = await long;
     world.provider.release("long");
 
     expect(other.told).toBe("OUTCOME_UNKNOWN");
     expect(told).toMatchObject({ told: "OUTCOME_UNKNOWN" });
     expect(await world.row()).toEqual({ ...row, readAtMs: world.clock.nowMs });
-    await expect.poll(() => world.provider.ledger().length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => world.provider.ledger().length).toBe(1);
     expect((await world.run({ tool })).told).toBe("REPLAYED");
     world.assertEffects(1);
   },
@@ -325,9 +327,10 @@ scenario(
   "a long call without a look-up may have a short lease that is renewed",
   {},
   async (world) => {
-    const contract = { timeoutMs: 20_000, leaseMs: 1500, renewLease: true, lookUp: undefined };
+    const contract = { timeoutMs: hours(1), leaseMs: 1500, renewLease: true, lookUp: undefined };
     const tool = world.tool({ contract: contract as never });
-    const told = [(await world.run({ tool })).told, (await world.run({ tool })).told];
+    const guard = await world.another({ runtime: new ManualRuntime() });
+    const told = [(await world.run({ tool, guard })).told, (await world.run({ tool, guard })).told];
     expect(told).toEqual(["EXECUTED", "REPLAYED"]);
     world.assertEffects(1);
   },

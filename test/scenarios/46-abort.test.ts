@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import type { ExecuteCall, Tool } from "../../src/index.ts";
-import { once, soon } from "../support/store-faults.ts";
+import { interceptStore, once, soon } from "../support/store-faults.ts";
 import { executeRefund, scenario, type World } from "../support/world.ts";
 
 scenario("a call that is withdrawn before it begins leaves no trace", {}, async (world) => {
@@ -96,7 +96,7 @@ scenario(
     const first = await soon(running);
     expect((await world.row()).status).toBe("UNKNOWN");
     world.provider.release("mid-flight");
-    await expect.poll(async () => (await world.row()).status, { timeout: 5000 }).toBe("DONE");
+    await expect.poll(async () => (await world.row()).status).toBe("DONE");
 
     expect(first.told).toBe("OUTCOME_UNKNOWN");
     expect((first.error as Error).message).toContain("the caller withdrew");
@@ -122,8 +122,14 @@ scenario("a caller that waits may stop waiting, and the other goes on", {}, asyn
   expect((await world.row()).status).toBe("IN_PROGRESS");
   const stop = new AbortController();
   const context = { signal: stop.signal, onInProgress: { waitMs: 20_000 } };
-  const waiting = world.run({ guard: await world.another(), context });
-  setTimeout(() => stop.abort(), 20);
+  const plain = await world.opened.again({ clock: world.clock });
+  // Stops while it rests after its first look.
+  const store = interceptStore(plain, async (method, call) => {
+    const answer = await call();
+    if (method === "read") setTimeout(() => stop.abort(), 5);
+    return answer;
+  });
+  const waiting = world.run({ guard: await world.another({ store }), context });
   const told = await soon(waiting);
   world.provider.release("busy");
 

@@ -27,7 +27,7 @@ async function doubledLate(world: World): Promise<void> {
   expect((await world.run()).told).toBe("EXECUTED");
   world.advance(minutes(10));
   world.provider.release("late");
-  await expect.poll(() => world.provider.ledger().length, { timeout: 2000 }).toBe(2);
+  await expect.poll(() => world.provider.ledger().length).toBe(2);
 }
 
 function outcomes(looked: readonly LookedAgain[]): string[] {
@@ -203,7 +203,7 @@ scenario(
     });
     const sweeping = worker.keepSweeping({ signal: stop.signal, everyMs: 10 });
     const flagged = async (): Promise<boolean> => (await world.row()).incident !== null;
-    await expect.poll(flagged, { timeout: 2000 }).toBe(true);
+    await expect.poll(flagged).toBe(true);
     stop.abort();
     await sweeping;
 

@@ -20,7 +20,7 @@ import { placeOf } from "../support/worker-place.ts";
 import { type Wire, layWire } from "../support/worker-proxy.ts";
 import type { StoreCommands } from "../support/worker-store.ts";
 import { workerRefund } from "../support/worker-tool.ts";
-import { ownStore } from "../support/worker-wrappers.ts";
+import { ManualRuntime, ownStore } from "../support/worker-wrappers.ts";
 
 const unavailable = { code: "STORE_UNAVAILABLE" };
 
@@ -118,9 +118,12 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
   });
 
   it("that takes too long for a statement is unavailable within the limit", async () => {
-    const { opened, store } = await openByWire({ statementTimeoutMs: 1000 });
+    const runtime = new ManualRuntime();
+    const { opened, store } = await openByWire({ statementTimeoutMs: 1000, runtime });
     const free = await holdRow(opened);
-    const took = await timed(() => store.claim(claimParams("k")));
+    const claiming = store.claim(claimParams("k"));
+    await whenBlocked(opened);
+    const took = await timed(runtime, claiming);
     expect(took.error).toMatchObject(unavailable);
     expect(String(took.error)).toContain("no answer within 1000 ms");
     expect(took.ms).toBeLessThan(20_000);
@@ -129,10 +132,20 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
   });
 
   it("that falls silent in mid-connection is unavailable within the limit", async () => {
-    const { store, wire } = await openByWire({ statementTimeoutMs: 1000, pool: { max: 1 } });
+    const runtime = new ManualRuntime();
+    let statements = 0;
+    const { store, wire } = await openByWire({
+      statementTimeoutMs: 1000,
+      runtime,
+      pool: { max: 1 },
+      watch: () => void (statements += 1),
+    });
     await store.claim(claimParams("before"));
     wire.silence();
-    const took = await timed(() => store.claim(claimParams("k")));
+    const before = statements;
+    const claiming = store.claim(claimParams("k"));
+    await expect.poll(() => statements).toBeGreaterThan(before);
+    const took = await timed(runtime, claiming);
     expect(took.error).toMatchObject(unavailable);
     expect(took.ms).toBeLessThan(20_000);
     wire.mend();
@@ -140,9 +153,10 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
   });
 
   it("that takes connections and says nothing is unavailable within the limit", async () => {
-    const { store, wire } = await openByWire({ statementTimeoutMs: 1000 });
+    const runtime = new ManualRuntime();
+    const { store, wire } = await openByWire({ statementTimeoutMs: 1000, runtime });
     wire.silence();
-    const took = await timed(() => store.claim(claimParams("k")));
+    const took = await timed(runtime, store.claim(claimParams("k")));
     expect(took.error).toMatchObject(unavailable);
     expect(took.ms).toBeLessThan(20_000);
   });
@@ -150,13 +164,15 @@ describe.skipIf(inject("postgresUrl") === null)("PostgreSQL", () => {
   it("whose pool has no connection to give is unavailable within the limit", async () => {
     const opened = await openPostgres(database.url);
     const pool = new pg.Pool({ connectionString: database.url, max: 1 });
-    const store = new PostgresStore(pool, { schema: opened.schema, statementTimeoutMs: 1000 });
+    const runtime = new ManualRuntime();
+    const options = { schema: opened.schema, statementTimeoutMs: 1000, runtime };
+    const store = new PostgresStore(pool, options);
     const borrowed = await pool.connect();
     onTestFinished(async () => {
       await pool.end();
       await opened.close();
     });
-    const took = await timed(() => store.claim(claimParams("k")));
+    const took = await timed(runtime, store.claim(claimParams("k")));
     borrowed.release();
     expect(took.error).toMatchObject(unavailable);
     expect(took.ms).toBeLessThan(20_000);
@@ -228,15 +244,16 @@ function waiters(schema: string): string {
   return `from pg_stat_activity where wait_event_type = 'Lock' and query like '%"${schema}"%'`;
 }
 
-/** How long something took to fail; gives up after five seconds, which is an answer too. */
-async function timed(work: () => Promise<unknown>): Promise<{ ms: number; error: unknown }> {
-  const startedAtMs = performance.now();
-  let cancel = (): void => {};
-  const limit = new Promise((resolve) => {
-    const timer = setTimeout(() => resolve("nothing in five seconds"), 5000);
-    cancel = () => clearTimeout(timer);
-  });
-  const error: unknown = await Promise.race([work(), limit]).catch((reason: unknown) => reason);
-  cancel();
-  return { ms: performance.now() - startedAtMs, error };
+/** What it failed with, and after how much of the runtime's time. */
+async function timed(
+  runtime: ManualRuntime,
+  running: Promise<unknown>,
+): Promise<{ ms: number; error: unknown }> {
+  const error = running.then(
+    () => "no failure",
+    (reason: unknown) => reason,
+  );
+  const startedAtMs = runtime.nowMs;
+  await runtime.passUntil(error);
+  return { ms: runtime.nowMs - startedAtMs, error: await error };
 }

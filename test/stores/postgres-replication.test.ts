@@ -4,6 +4,7 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import type { Runtime } from "../../src/base/runtime.ts";
 import { createGuard } from "../../src/index.ts";
 import { type PostgresPool, PostgresStore } from "../../src/stores/postgres/index.ts";
 import { createProviderClient, startFakeProvider } from "../../src/testing/fake-provider/index.ts";
@@ -12,7 +13,7 @@ import { type PostgresDatabase, createDatabase } from "../support/postgres-datab
 import { linesOf } from "../support/worker-operations.ts";
 import { armParams, claimParams, fencedBy } from "../support/worker-params.ts";
 import { type WorkerContract, workerRefund } from "../support/worker-tool.ts";
-import { clientWith } from "../support/worker-wrappers.ts";
+import { ManualRuntime, clientWith } from "../support/worker-wrappers.ts";
 import { toldBy } from "../support/world.ts";
 
 const args = { orderId: "8812", amountMinor: 48_000 };
@@ -150,7 +151,7 @@ describe.skipIf(inject("postgresUrl") === null || isForeignServer)(
     };
     const open = async (
       schema: string,
-      options: { statementTimeoutMs?: number } = {},
+      options: { statementTimeoutMs?: number; runtime?: Runtime } = {},
     ): Promise<PostgresStore> => {
       const pool = new pg.Pool({ connectionString: server.url, max: 2 });
       pool.on("error", () => {});
@@ -188,12 +189,15 @@ describe.skipIf(inject("postgresUrl") === null || isForeignServer)(
     });
 
     it("that waits for its standby for ever is unavailable within the limit", async () => {
-      const store = await open("waiting", { statementTimeoutMs: 1000 });
-      const guard = await createGuard({ store });
+      const runtime = new ManualRuntime();
+      const store = await open("waiting", { statementTimeoutMs: 1000, runtime });
+      const guard = await createGuard({ store, runtime });
       const { provider, refund } = await downstream({});
       await set("synchronous_standby_names", "'nobody'");
-      const answer = await toldBy(guard.run(refund, args, { tenant: "acme" }));
-      expect(answer.told).toBe("STORE_UNAVAILABLE");
+      const running = toldBy(guard.run(refund, args, { tenant: "acme" }));
+      await whenWaiting();
+      await runtime.passUntil(running);
+      expect((await running).told).toBe("STORE_UNAVAILABLE");
       expect(provider.arrivals()).toEqual([]);
       await set("synchronous_standby_names", "''");
       const { key, token } = (await linesOf(store))[0] ?? { key: "", token: 0 };

@@ -13,7 +13,7 @@ export const natsUrl = process.env["NEVERTWICE_TEST_NATS_URL"] ?? "nats://127.0.
 export async function brokerIsThere(name: string, url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   const reached = await new Promise<boolean>((resolve) => {
-    const socket = connectTcp({ host: hostname, port: Number(port), timeout: 2000 });
+    const socket = connectTcp({ host: hostname, port: Number(port), timeout: 30_000 });
     const end = (there: boolean) => () => {
       socket.destroy();
       resolve(there);

@@ -8,6 +8,7 @@ import {
   createGuard,
   isNeverTwiceError,
 } from "../../src/index.ts";
+import { type Runtime, systemRuntime } from "../../src/base/runtime.ts";
 import { createProviderClient } from "../../src/testing/fake-provider/index.ts";
 import { passThroughGuard } from "./pass-through.ts";
 import { obey, report } from "./worker-commands.ts";
@@ -34,22 +35,36 @@ export interface WorkerTold {
 
 let guard: Guard | undefined;
 let refund: Tool | undefined;
-let abortedAfterMs: number | undefined;
+let abortDueAtMs: number | undefined;
 let goOn = (): void => {};
 const RealDate = Date;
+
+/** The timer that fires, by the time of day for which it was set: a process that is held up is late. */
+const firing = { dueAtMs: 0 };
+const punctual: Runtime = {
+  ...systemRuntime,
+  after: (spanMs, act) => {
+    const dueAtMs = performance.timeOrigin + performance.now() + spanMs;
+    return systemRuntime.after(spanMs, () => {
+      firing.dueAtMs = dueAtMs;
+      act();
+    });
+  },
+};
 
 const commands = {
   open: async (order: GuardOrder): Promise<void> => {
     globalThis.Date = RealDate;
-    abortedAfterMs = undefined;
+    abortDueAtMs = undefined;
     const client = createProviderClient({ url: order.providerUrl });
-    refund = workerRefund(client, order.contract, (afterMs) => {
-      abortedAfterMs = afterMs;
+    refund = workerRefund(client, order.contract, () => {
+      abortDueAtMs = firing.dueAtMs;
       report("aborted");
     });
     const create = order.passThrough ? passThroughGuard : createGuard;
     guard = await create({
       store: openPlace(order.place, order.poolSize),
+      runtime: punctual,
       onPoint: async ({ name }) => {
         if (name === order.stopAt) await standAt(name);
       },
@@ -66,8 +81,8 @@ const commands = {
     process.exit(0);
   },
   goOn: (): void => goOn(),
-  /** How long the last call that was aborted had been running; undefined when none was. */
-  abortedAfterMs: (): number | undefined => abortedAfterMs,
+  /** For when the timer was set that aborted a call; undefined when none was aborted. */
+  abortDueAtMs: (): number | undefined => abortDueAtMs,
   /** Lets the event loop stand still until the file exists. */
   standStill: ({ file }: { file: string }): void => {
     report("standing still");

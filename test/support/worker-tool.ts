@@ -41,7 +41,7 @@ const refundSchema: GuardedTool<RefundArgs, "orderId" | "amountMinor", unknown>[
 export function workerRefund(
   client: ProviderClient,
   options: WorkerContract,
-  onAbort: (afterMs: number) => void = () => {},
+  onAbort: () => void = () => {},
   undo?: Tool,
 ): Tool {
   const send = executeRefund(client);
@@ -54,8 +54,7 @@ export function workerRefund(
     contract: contractOf(client, options),
     ...(undo === undefined ? {} : { compensation: { tool: undo, arguments: argumentsOf } }),
     execute: async (args, call) => {
-      const startedAtMs = performance.now();
-      call.signal.addEventListener("abort", () => onAbort(performance.now() - startedAtMs));
+      call.signal.addEventListener("abort", onAbort);
       return send(args, call);
     },
   });
@@ -85,11 +84,12 @@ function contractOf(
   client: ProviderClient,
   options: WorkerContract,
 ): Contract<RefundArgs, unknown> {
-  const { mode = "window", keyed = true, lookUp = true, timeoutMs = 5000 } = options;
+  const { mode = "window", keyed = true, lookUp = true, timeoutMs = 30_000 } = options;
   return {
     mode,
     timeoutMs,
-    flightMs: 10_000,
+    sendWithinMs: 10_000,
+    flightMs: 2000,
     marginMs: 1000,
     ...(options.leaseMs === undefined ? {} : { leaseMs: options.leaseMs }),
     ...(options.renewLease === undefined ? {} : { renewLease: options.renewLease }),
@@ -104,13 +104,13 @@ function contractOf(
 
 function lookUpBy(
   client: ProviderClient,
-  leaseMs = 6000,
+  leaseMs = 30_000,
 ): NonNullable<Contract<RefundArgs, unknown>["lookUp"]> {
   return {
     lagMs: 1000,
     authoritative: true,
     // As long as the lease allows: a loaded machine is slow.
-    timeoutMs: leaseMs < 4000 ? 300 : Math.min(leaseMs - 1000, 5000),
+    timeoutMs: leaseMs < 4000 ? 300 : Math.min(leaseMs - 1000, 20_000),
     find: async ({ key, signal }) => {
       const effects = await client.findEffects({ tag: key, signal });
       if (effects.length === 0) return { answer: "absent" };

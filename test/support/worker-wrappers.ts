@@ -51,6 +51,11 @@ export class ManualRuntime implements Runtime {
     return () => void (this.#timers = this.#timers.filter((other) => other !== timer));
   };
 
+  /** How many are set and have neither fired nor been called off. */
+  get timers(): number {
+    return this.#timers.length;
+  }
+
   /** Fires what falls due on the way, in order; what that sets off has a few turns each time. */
   async advance(spanMs: number): Promise<void> {
     const untilMs = this.nowMs + spanMs;
@@ -63,6 +68,15 @@ export class ManualRuntime implements Runtime {
       next.callback();
     }
     this.nowMs = untilMs;
+  }
+
+  /** Lets up to a minute pass, as fast as it goes, until the promise has settled. */
+  async passUntil(promise: Promise<unknown>): Promise<void> {
+    const state = { settled: false };
+    const note = (): void => void (state.settled = true);
+    promise.then(note, note);
+    const untilMs = this.nowMs + 60_000;
+    while (!state.settled && this.nowMs < untilMs) await this.advance(50);
   }
 }
 
@@ -97,6 +111,8 @@ export interface OwnStoreOptions {
   /** SQLite only: how long to try for a lock in all. */
   readonly busyRetryMs?: number;
   readonly statementTimeoutMs?: number;
+  /** PostgreSQL only. */
+  readonly runtime?: Runtime;
   readonly pool?: pg.PoolConfig;
 }
 
@@ -119,6 +135,7 @@ export function ownStore(place: Place, options: OwnStoreOptions = {}): OwnStore 
     schema: place.schema,
     ...clock,
     ...(statementTimeoutMs === undefined ? {} : { statementTimeoutMs }),
+    ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
   });
   return { store, close: () => pool.end() };
 }
