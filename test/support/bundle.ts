@@ -58,7 +58,10 @@ async function bundleInto(folder: string, script: string): Promise<void> {
 function removeOldOnes(): void {
   for (const name of readdirSync(cache)) {
     const old = join(cache, name);
-    if (Date.now() - statSync(old).mtimeMs > dayMs) rmSync(old, { recursive: true, force: true });
+    // Another process may have given its draft the final name by now.
+    const made = statSync(old, { throwIfNoEntry: false });
+    if (made !== undefined && Date.now() - made.mtimeMs > dayMs)
+      rmSync(old, { recursive: true, force: true });
   }
 }
 
