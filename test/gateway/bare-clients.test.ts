@@ -14,9 +14,12 @@ import { refundUrl } from "./support/servers.ts";
 
 const args = { order_id: "8812", amount_minor: 48_000 };
 
+/** By default it waits no longer than 3 s, whatever the machine is at. */
+const connectTimeout = 60_000;
+
 /** @mastra/mcp connects anew and repeats once, by default. */
 async function refundByMastra(url: URL): Promise<void> {
-  const client = new MCPClient({ id: url.href, servers: { shop: { url } } });
+  const client = new MCPClient({ id: url.href, servers: { shop: { url, connectTimeout } } });
   onTestFinished(() => client.disconnect());
   const tools = await client.listTools();
   const execute = tools["shop_issue_refund"]?.execute as

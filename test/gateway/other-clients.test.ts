@@ -12,10 +12,16 @@ import { type GatewayWorld, createGatewayWorld } from "./support/gateway-world.t
 
 const args = { order_id: "8812", amount_minor: 48_000 };
 
+/** By default it waits no longer than 3 s, whatever the machine is at. */
+const connectTimeout = 60_000;
+
 /** @mastra/mcp connects anew and repeats once, by default. */
 async function refundByMastra(world: GatewayWorld): Promise<BreakingProxy> {
   const proxy = await startBreakingProxy(world.service.url, "reset", 1);
-  const client = new MCPClient({ id: proxy.url.href, servers: { shop: { url: proxy.url } } });
+  const client = new MCPClient({
+    id: proxy.url.href,
+    servers: { shop: { url: proxy.url, connectTimeout } },
+  });
   onTestFinished(() => client.disconnect());
   const tools = await client.listTools();
   const execute = tools["shop_issue_refund"]?.execute as

@@ -9,6 +9,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { builtMain, storeArgs } from "../cli/run-cli.ts";
+import { ageOperations } from "../support/ageing.ts";
 import { describeStores } from "../support/stores.ts";
 import { callTool, lookedUp, refundPins, toldBy } from "./support/gateway-world.ts";
 import { refundServer } from "./support/servers.ts";
@@ -27,7 +28,7 @@ tools:
     intent: refund:{args.order_id}
     businessArguments: { order_id: trim, amount_minor: null, currency: upper-case }
     freeText: [reason]
-    timeout: 1s
+    timeout: 60s
 ${lookedUp}
   shop/list_refunds: { kind: read-only }
 `;
@@ -69,6 +70,8 @@ describeStores("a gateway process", (suite) => {
     process.kill(first.transport.pid ?? 0, "SIGKILL");
     expect(await lost).toBe("lost");
     rmSync(join(folder, "hang"));
+    // The lease of the dead is over.
+    await ageOperations(opened, 120_000);
 
     const second = await start();
     const answer = await callTool(second.client, "issue_refund", { ...args, reason: "again" });

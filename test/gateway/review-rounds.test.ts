@@ -70,8 +70,8 @@ gatewayScenario(
     const agent = await world.connect({ capabilities: { elicitation: {} } });
     const { requestState } = await rawCall(agent);
     const inputResponses = { "nevertwice-review": says("approve") };
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10_000 });
     onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10_000 });
     const late = await rawCall(agent, { inputResponses, requestState });
     expect(toldBy(late)).toBe("NEEDS_REVIEW");
     world.assertEffects(0);

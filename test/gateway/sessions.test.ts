@@ -91,7 +91,7 @@ gatewayScenario(
       await reader?.cancel();
       return readStream(new TextDecoder().decode(read?.value)).last;
     };
-    await expect.poll(resumed, { timeout: 3000 }).toMatchObject({ id: 7, result: {} });
+    await expect.poll(resumed).toMatchObject({ id: 7, result: {} });
     expect(toldBy(await world.refund())).toBe("REPLAYED");
     world.assertEffects(1);
   },

@@ -13,6 +13,7 @@ export const natsUrl = process.env["NEVERTWICE_TEST_NATS_URL"] ?? "nats://127.0.
 export async function brokerIsThere(name: string, url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   const reached = await new Promise<boolean>((resolve) => {
+    // Long: a process that stood still hears of the time-out before it hears of the connection.
     const socket = connectTcp({ host: hostname, port: Number(port), timeout: 30_000 });
     const end = (there: boolean) => () => {
       socket.destroy();

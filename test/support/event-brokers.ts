@@ -35,6 +35,7 @@ export async function openTarget({
   const publish = natsTarget({
     jetstream: jetstream(connection),
     subject: ({ type }) => `${name}.${type}`,
+    timeoutMs: 60_000,
   });
   return { publish, close: () => connection.close() };
 }

@@ -165,6 +165,30 @@ export function hurriedRuntime(): Runtime {
   };
 }
 
+/** A machine on which what waits for one span hears from a test that it is over, and from no clock. */
+export interface RingingRuntime extends Runtime {
+  /** Calls back everything that waits for the span by now. */
+  ring(): void;
+}
+
+export function ringingRuntime(ringingSpanMs: number): RingingRuntime {
+  const waiting = new Set<() => void>();
+  return {
+    ...systemRuntime,
+    after: (spanMs, callback) => {
+      if (spanMs !== ringingSpanMs) return systemRuntime.after(spanMs, callback);
+      waiting.add(callback);
+      return () => void waiting.delete(callback);
+    },
+    ring: () => {
+      for (const callback of waiting) {
+        waiting.delete(callback);
+        callback();
+      }
+    },
+  };
+}
+
 /** Rejects when the promise doesn't settle within a minute of real time. */
 export async function soon<T>(promise: Promise<T>): Promise<T> {
   let cancel = (): void => {};

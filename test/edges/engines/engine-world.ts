@@ -92,13 +92,13 @@ export async function openEngineWorld(
   };
 }
 
-/** Short spans, by the real clock. */
+/** By the real clock; a machine that stands still for some seconds changes nothing. */
 function refundTool({ client, provider }: Outside): Tool {
   const { lagMs: _, ...lookUp } = refundLookUp(client);
   const contract = {
     ...keyedContract,
-    timeoutMs: 1000,
-    leaseMs: 2000,
+    timeoutMs: 20_000,
+    leaseMs: 30_000,
     flightMs: 300,
     marginMs: 200,
     sendWithinMs: 500,

@@ -77,7 +77,7 @@ function collect(child: ChildProcess): () => string {
   return () => text;
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { restateFlow, runKeyOf } from "../../../src/edges/engines/restate.ts";
 import { describeStores } from "../../support/stores.ts";
@@ -19,7 +20,7 @@ import {
   ticket,
   yesTo,
 } from "./engine-world.ts";
-import { type RestateServer, freePort, startRestate } from "./restate-server.ts";
+import { type RestateServer, startRestate } from "./restate-server.ts";
 
 // Restate's SDK needs it; Node has it from version 22 on.
 (Promise as { withResolvers?: unknown }).withResolvers ??= function withResolvers<T>() {
@@ -51,9 +52,9 @@ async function serve(
   const endpoint = createServer(handler);
   const sessions = new Set<{ destroy(): void }>();
   endpoint.on("session", (session) => sessions.add(session));
-  const port = await freePort();
-  endpoint.listen(port, "127.0.0.1");
+  endpoint.listen(0, "127.0.0.1");
   await once(endpoint, "listening");
+  const { port } = endpoint.address() as AddressInfo;
   onTestFinished(() => {
     for (const session of sessions) session.destroy();
     endpoint.close();

@@ -18,6 +18,9 @@ import {
 } from "../../support/event-world.ts";
 import { type StoreSuite, describeStores } from "../../support/stores.ts";
 
+/** Longer than any machine stands still. */
+const timeoutMs = 60_000;
+
 async function setUp(suite: StoreSuite, options: { failures?: number } = {}) {
   const world = await createEventWorld(suite, options);
   const connection = await connect({ servers: natsUrl });
@@ -29,7 +32,7 @@ async function setUp(suite: StoreSuite, options: { failures?: number } = {}) {
   const jetstreamConsumer = await js.consumers.get(stream, "books");
   const relay = createRelay({
     store: world.opened.store,
-    publish: natsTarget({ jetstream: js, subject: ({ type }) => `${stream}.${type}` }),
+    publish: natsTarget({ jetstream: js, subject: ({ type }) => `${stream}.${type}`, timeoutMs }),
     retryAfterMs: 1,
     onWarning: world.onWarning,
   });
@@ -62,7 +65,7 @@ describe.skipIf(!(await brokerIsThere("NATS", natsUrl)))("with NATS JetStream", 
         store: world.opened.store,
         publish: async (event, context) => {
           ({ text } = context);
-          const target = natsTarget({ jetstream: js, subject: () => `${stream}.x` });
+          const target = natsTarget({ jetstream: js, subject: () => `${stream}.x`, timeoutMs });
           await target(event, context);
           await target(event, context);
         },

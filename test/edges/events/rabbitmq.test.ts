@@ -120,7 +120,11 @@ describe.skipIf(!(await brokerIsThere("RabbitMQ", rabbitMqUrl)))("with RabbitMQ"
       await relay.publishOnce();
       consume(world, queue);
       await expect.poll(() => bookings(world.opened)).toEqual(["e1"]);
-      await expect.poll(() => deadLetters(world)).toHaveLength(7);
+      const attempts = async () =>
+        (await deadLetters(world)).reduce((sum, row) => sum + row.attempts, 0);
+      // Each once, and the one that came twice is the same one.
+      await expect.poll(attempts).toBe(8);
+      expect(await deadLetters(world)).toHaveLength(7);
       await expect.poll(() => left()).toBe(0);
       expect(await left(dead)).toBe(0);
       const rows = await deadLetters(world);
@@ -163,7 +167,7 @@ describe.skipIf(!(await brokerIsThere("RabbitMQ", rabbitMqUrl)))("with RabbitMQ"
       await expect.poll(() => world.warnings.join()).toContain("was not received");
       expect(await deadLetters(world)).toEqual([]);
       away = false;
-      await expect.poll(() => deadLetters(world), { timeout: 5000 }).toHaveLength(1);
+      await expect.poll(() => deadLetters(world)).toHaveLength(1);
       expect([await left(), await left(dead)]).toEqual([0, 0]);
     });
 

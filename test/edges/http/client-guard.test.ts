@@ -81,7 +81,7 @@ scenario(
 
 scenario(
   "a turned away request that is to come again after the send deadline is told at once, not timed out",
-  { lookUp: false, contract: { timeoutMs: 900, sendWithinMs: 500 } },
+  { lookUp: false, contract: { timeoutMs: 20_000, sendWithinMs: 500 } },
   async (world) => {
     const send = createIdempotentFetch({ Agent, resends: true });
     onTestFinished(() => send.close());
@@ -203,7 +203,7 @@ describeStores("agent, guard, fetch, route, guard", (suite) => {
       businessArguments: ["orderId", "amountMinor"],
       contract: {
         mode: "window",
-        timeoutMs: 2000,
+        timeoutMs: 20_000,
         flightMs: 10_000,
         marginMs: 1000,
         // What the route promises: the key is kept as long as its guard keeps what is settled.

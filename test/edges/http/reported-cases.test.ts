@@ -5,7 +5,12 @@
 import { expect } from "vitest";
 import type { Handler } from "../../../src/edges/http/index.ts";
 import type { Store } from "../../../src/index.ts";
-import { dropCalls, interceptStore, unavailable } from "../../support/store-faults.ts";
+import {
+  dropCalls,
+  interceptStore,
+  movableRuntime,
+  unavailable,
+} from "../../support/store-faults.ts";
 import { type Fate, serveRoute, startWire } from "./servers.ts";
 import {
   type HttpWorld,
@@ -125,17 +130,20 @@ httpScenario(
 );
 
 const away = { on: false };
+const awayRuntime = movableRuntime();
 const awayAtComplete = (store: Store): Store =>
   interceptStore(store, (method, call) => {
-    if (method === "complete" && away.on) throw unavailable();
-    return call();
+    if (method !== "complete" || !away.on) return call();
+    // The lease of the handler is over at once.
+    awayRuntime.move(30_000);
+    throw unavailable();
   });
 
 httpScenario(
   "an answer that could not be recorded is given once, and found by looking later (case 46)",
   async (world) => {
     away.on = true;
-    const terms = { ...contract, timeoutMs: 500, leaseMs: 1500, lookUp: lookUpIn(world) };
+    const terms = { ...contract, lookUp: lookUpIn(world) };
     const route = world.route({ name: "unrecorded", contract: terms });
     const { url } = await serveRoute("node", route);
     const first = await post(url);
@@ -149,6 +157,7 @@ httpScenario(
     world.assertEffects(1);
   },
   awayAtComplete,
+  awayRuntime,
 );
 
 httpScenario(

@@ -12,6 +12,7 @@ import {
   type RouteOptions,
   createHttpEdge,
 } from "../../../src/edges/http/index.ts";
+import { type Runtime, systemRuntime } from "../../../src/base/runtime.ts";
 import { type Guard, type OperationRecord, type Store } from "../../../src/index.ts";
 import {
   type FakeProvider,
@@ -67,21 +68,24 @@ export interface SendChange {
 export const refundBody = { orderId: "8812", amountMinor: 48_000, currency: "EUR" };
 export const firstKey = '"8e03978e-40d5-43e8-bc93-6894a57f9324"';
 
-export const contract: HttpContract = { timeoutMs: 5000, flightMs: 10_000, marginMs: 1000 };
+export const contract: HttpContract = { timeoutMs: 20_000, flightMs: 10_000, marginMs: 1000 };
 
 /**
  * Registers a scenario on both stores, with the check that it breaks under a pass-through guard.
- * `wrap` puts faults between guard and store.
+ * `wrap` puts faults between guard and store, and `runtime` is the guard's machine.
  */
 export function httpScenario(
   title: string,
   play: (world: HttpWorld) => Promise<void>,
   wrap: (store: Store) => Store = (store) => store,
+  runtime: Runtime = systemRuntime,
 ): void {
   describeStores(title, (suite) => {
     itHoldsAndCanFail({
       build: (create) =>
-        createHttpWorld(suite, (options) => create({ ...options, store: wrap(options.store) })),
+        createHttpWorld(suite, (options) =>
+          create({ ...options, runtime, store: wrap(options.store) }),
+        ),
       play,
     });
   });

@@ -67,9 +67,9 @@ export function describeErrors<Args extends JsonObject>(
   const cells = cellsOf(subject).filter(({ fault }) => kind === "sqlite" || !("gateway" in fault));
   describe("errors", () => {
     it.each(cells)("$title proves: $proves", async (cell) => {
-      const { counterpart, tool, hasty, call, settle, row } = scene();
+      const { counterpart, tool, call, hastyCall, settle, row } = scene();
       counterpart.fault(cell.fault);
-      const first = await call(cell.hasty === true ? hasty : tool);
+      const first = await (cell.hasty === true ? hastyCall(counterpart.silent()) : call());
       expect(first).toBe(firstTold[cell.proves]);
       await expect.poll(() => counterpart.effects.length).toBe(cell.effect ? 1 : 0);
       expect(counterpart.sends, "sends of one attempt").toHaveLength(1);

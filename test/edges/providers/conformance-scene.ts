@@ -79,14 +79,14 @@ export interface Scene {
   readonly counterpart: Counterpart;
   /** Runs the tool under the scene's intent. */
   readonly call: (tool?: Tool) => Promise<Told["told"]>;
+  /** The same, and its time-out is over at the moment. */
+  readonly hastyCall: (moment: Promise<void>) => Promise<Told["told"]>;
   /** Lets time pass and calls until the answer is final. */
   readonly settle: () => Promise<Told["told"]>;
   /** Lets time pass, here and at the provider. */
   readonly wait: (spanMs: number) => void;
   readonly row: () => Promise<OperationRecord>;
   readonly tool: Tool;
-  /** With a short time-out. */
-  readonly hasty: Tool;
   /** On an address at which nobody listens. */
   readonly unreachable: Tool;
 }

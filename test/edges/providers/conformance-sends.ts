@@ -90,12 +90,10 @@ export function describeSends<Args extends JsonObject>(
     });
 
     it("are kept in check where they meet each other", async () => {
-      const { counterpart, hasty, call, settle, tool } = scene();
+      const { counterpart, call, hastyCall, settle, tool } = scene();
       const reviewed = subject.blind && tool.guarded?.contract.mode !== "window";
       counterpart.fault({ hold: true });
-      const first = call(hasty);
-      await counterpart.held();
-      expect(await first).toBe("OUTCOME_UNKNOWN");
+      expect(await hastyCall(counterpart.held())).toBe("OUTCOME_UNKNOWN");
       expect(await call()).toBe(reviewed ? "NEEDS_REVIEW" : "OUTCOME_UNKNOWN");
       counterpart.release();
       const last = reviewed ? ["NEEDS_REVIEW"] : ["EXECUTED", "REPLAYED"];

@@ -17,6 +17,7 @@ import type { AdapterParts } from "../../../src/edges/providers/shared/adapter.t
 import type { AdapterBounds } from "../../../src/edges/providers/shared/contract-parts.ts";
 import { passThroughGuard } from "../../support/pass-through.ts";
 import type { Counterpart } from "../../support/providers/counterpart.ts";
+import { ringingRuntime } from "../../support/store-faults.ts";
 import { TestClock, describeStores } from "../../support/stores.ts";
 import { type Told, toldBy } from "../../support/world.ts";
 import { describeErrors } from "./conformance-errors.ts";
@@ -31,12 +32,14 @@ export function describeAdapter<Args extends JsonObject>(subject: AdapterSubject
   describeStores(subject.title, (suite) => {
     const at = { scene: undefined as Scene | undefined, intents: 0 };
     let counterpart: Counterpart;
-    let tools: Pick<Scene, "tool" | "hasty" | "unreachable">;
+    let tools: Pick<Scene, "tool" | "unreachable">;
+    let hasty: Tool;
     /** A guard for each tool, since a guard takes one tool of a name. */
     const guards = new Map<Tool, Guard>();
     let none: Guard;
     let read: (tenant: string) => Promise<OperationRecord>;
     const clock = new TestClock();
+    const hastyRuntime = ringingRuntime(bounds.timeoutMs);
 
     beforeAll(async () => {
       counterpart = await subject.start();
@@ -47,10 +50,11 @@ export function describeAdapter<Args extends JsonObject>(subject: AdapterSubject
       await nobody.close();
       tools = {
         tool: await adaptedTool(subject, url, bounds),
-        hasty: await adaptedTool(subject, url, { ...bounds, timeoutMs: 300 }),
         unreachable: await adaptedTool(subject, nobody.url, bounds),
       };
       for (const tool of Object.values(tools)) guards.set(tool, await createGuard({ store }));
+      hasty = await adaptedTool(subject, url, bounds);
+      guards.set(hasty, await createGuard({ store, runtime: hastyRuntime }));
       read = async (tenant) => {
         const page = { review: false, limit: 1, after: null };
         const [row] = await store.list({ tenant, status: null, operation: null, ...page });
@@ -70,6 +74,12 @@ export function describeAdapter<Args extends JsonObject>(subject: AdapterSubject
         if (guard === undefined) throw new Error("there is no guard for this tool");
         return (await toldBy(guard.run(tool, subject.args, context))).told;
       };
+      const hastyCall: Scene["hastyCall"] = async (moment) => {
+        const calling = call(hasty);
+        await Promise.race([moment, calling]);
+        hastyRuntime.ring();
+        return calling;
+      };
       const wait = (spanMs: number): void => {
         clock.advance(spanMs);
         counterpart.advance(spanMs);
@@ -82,7 +92,7 @@ export function describeAdapter<Args extends JsonObject>(subject: AdapterSubject
         }
         return "OTHER";
       };
-      return { counterpart, call, settle, wait, row: () => read(tenant), ...tools };
+      return { counterpart, call, hastyCall, settle, wait, row: () => read(tenant), ...tools };
     };
     beforeEach(() => {
       at.scene = sceneWith((tool) => guards.get(tool));

@@ -16,6 +16,7 @@ import {
 import type { EnsureBounds } from "../../../src/edges/providers/shared/adapter.ts";
 import { passThroughGuard } from "../../support/pass-through.ts";
 import type { Counterpart, Fault } from "../../support/providers/counterpart.ts";
+import { ringingRuntime } from "../../support/store-faults.ts";
 import {
   type OpenStore,
   type StoreSuite,
@@ -69,7 +70,6 @@ export async function ensureScene(
   subject: Pick<EnsureSubject, "start" | "tool">,
   suite: StoreSuite,
   guardOf: (options: GuardOptions) => Promise<Guard> = createGuard,
-  bounds: EnsureBounds = ensureBounds,
 ): Promise<EnsureScene> {
   const clock = new TestClock();
   const opened = await suite.open({ clock });
@@ -95,8 +95,8 @@ export async function ensureScene(
     counterpart,
     opened,
     guard,
-    call: await caller(bounds),
-    hastyCall: await caller({ ...bounds, convergeWithinMs: 50 }),
+    call: await caller(ensureBounds),
+    hastyCall: await caller({ ...ensureBounds, convergeWithinMs: 50 }),
     advance: () => {
       clock.advance(quietMs);
       counterpart.advance(quietMs);
@@ -111,6 +111,7 @@ interface Cell {
   readonly fault: Fault;
   readonly proves: ErrorClass;
   readonly effect: boolean;
+  /** Its time-out is over when the provider has fallen silent. */
   readonly hasty?: true;
 }
 
@@ -164,15 +165,19 @@ export function describeEnsureAdapter(subject: EnsureSubject): void {
     );
     describe("a change that meets", () => {
       it.each(cells)("$title proves: $proves", async ({ fault, proves, effect, hasty }) => {
-        const bounds = hasty === true ? { ...ensureBounds, timeoutMs: 300 } : ensureBounds;
+        const runtime = ringingRuntime(ensureBounds.timeoutMs);
         const { counterpart, call, hastyCall, advance } = await ensureScene(
           subject,
           suite,
-          createGuard,
-          bounds,
+          (options) => createGuard({ ...options, runtime }),
         );
         counterpart.fault(fault);
-        const told = await (effect ? call : hastyCall)();
+        const calling = (effect ? call : hastyCall)();
+        if (hasty === true) {
+          await Promise.race([counterpart.silent(), calling]);
+          runtime.ring();
+        }
+        const told = await calling;
         expect(counterpart.sends, "sends of one change").toHaveLength(1);
         expect(counterpart.effects).toHaveLength(effect ? 1 : 0);
         if (effect) {

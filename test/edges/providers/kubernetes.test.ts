@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FieldConflict, kubernetesApply } from "../../../src/edges/providers/kubernetes.ts";
 import { type RegisteredEnsureTool, createEnsure, createGuard } from "../../../src/index.ts";
 import { startWorkers } from "../../support/processes.ts";
+import { ringingRuntime } from "../../support/store-faults.ts";
 import type { EnsureBounds } from "../../../src/edges/providers/shared/adapter.ts";
 import type { Counterpart } from "../../support/providers/counterpart.ts";
 import {
@@ -123,15 +124,16 @@ describeStores("a manifest", (suite) => {
   });
 
   it("that comes late is refused by the API server, and the newer one stays", async () => {
-    const short = (url: string, bounds: EnsureBounds) => toolOf(url, { ...bounds, timeoutMs: 500 });
-    const { counterpart, call, hastyCall, advance } = await ensureScene(
-      { ...subject, tool: short },
-      suite,
+    const runtime = ringingRuntime(ensureBounds.timeoutMs);
+    const { counterpart, call, hastyCall, advance } = await ensureScene(subject, suite, (options) =>
+      createGuard({ ...options, runtime }),
     );
     await call();
     counterpart.fault({ hold: true });
-    expect(await hastyCall(second)).toBe("OUTCOME_UNKNOWN");
+    const late = hastyCall(second);
     await counterpart.held();
+    runtime.ring();
+    expect(await late).toBe("OUTCOME_UNKNOWN");
     advance();
     expect(await call({ size: 3, version: 3 })).toBe("CHANGED");
     // Far beyond the flight that was promised.

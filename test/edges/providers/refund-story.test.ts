@@ -11,6 +11,7 @@ import { stripeRefund } from "../../../src/edges/providers/stripe.ts";
 import { passThroughGuard } from "../../support/pass-through.ts";
 import type { Counterpart, Fault } from "../../support/providers/counterpart.ts";
 import { startStripe } from "../../support/providers/stripe.ts";
+import { ringingRuntime } from "../../support/store-faults.ts";
 import { type StoreSuite, TestClock, describeStores } from "../../support/stores.ts";
 import { type Told, toldBy } from "../../support/world.ts";
 
@@ -55,8 +56,14 @@ async function stage(
   const opened = await suite.open({ clock });
   const counterpart = await startStripe();
   onTestFinished(() => counterpart.close());
-  const guards = [opened.store, await opened.again({ clock })].map((store) => guardOf({ store }));
-  const tool = await refundTool(counterpart, "hang" in fault ? 500 : 20_000);
+  // Without a guard it is the SDK that gives up; a guard does when the provider has fallen silent.
+  const isBare = guardOf === passThroughGuard;
+  const timeoutMs = isBare && "hang" in fault ? 500 : 20_000;
+  const ringing = "hang" in fault ? ringingRuntime(timeoutMs) : undefined;
+  if (ringing !== undefined) void counterpart.silent().then(() => ringing.ring());
+  const stores = [opened.store, await opened.again({ clock })];
+  const guards = stores.map((store) => guardOf({ store, ...(ringing && { runtime: ringing }) }));
+  const tool = await refundTool(counterpart, timeoutMs);
   let words = 0;
   return {
     counterpart,

@@ -85,7 +85,7 @@ export interface GatewayScenarioOptions {
 export const refundPolicy = `
     businessArguments: { order_id: trim, amount_minor: null, currency: upper-case }
     freeText: [reason]
-    timeout: 5s
+    timeout: 60s
 `;
 
 /** The key travels, and the server remembers it. */
@@ -182,8 +182,13 @@ export async function createGatewayWorld(
         agent: await connectAgent(other.service.url, options.agent),
       };
     },
-    refund: (change = {}, by = agent, meta) =>
-      callTool(by, "issue_refund", { order_id: "8812", amount_minor: 48_000, ...change }, meta),
+    refund: (change = {}, by = agent, meta) => {
+      const args = { order_id: "8812", amount_minor: 48_000, ...change };
+      const answering = callTool(by, "issue_refund", args, meta);
+      // Under a pass-through a scenario may end before its calls do.
+      answering.catch(() => {});
+      return answering;
+    },
     bare: async () => ({ guard: await createGuard({ store: await opened.again() }) }),
     set: (flag) => writeFileSync(join(folder, flag), ""),
     clear: (flag) => rmSync(join(folder, flag), { force: true }),

@@ -5,11 +5,11 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
+import { withFreePort } from "../../support/postgres-server.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const cache = join(root, ".cache/gateway");
@@ -50,31 +50,25 @@ export async function refundUrl(folder: string): Promise<string> {
 export const everything = npmServer("@modelcontextprotocol/server-everything/dist/index.js");
 
 /** Starts it by HTTP; gives its URL. */
-export async function everythingUrl(): Promise<string> {
-  const port = await freePort();
-  const child = spawn(process.execPath, [everything, "streamableHttp"], {
-    env: { ...process.env, PORT: String(port) },
-    stdio: "ignore",
+export function everythingUrl(): Promise<string> {
+  return withFreePort(async (port) => {
+    const child = spawn(process.execPath, [everything, "streamableHttp"], {
+      env: { ...process.env, PORT: String(port) },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const url = `http://127.0.0.1:${port}/mcp`;
+    let said = "";
+    await new Promise<void>((resolve, reject) => {
+      child.once("exit", () => reject(new Error(`address already in use, perhaps:\n${said}`)));
+      child.stderr.on("data", (part: Buffer) => {
+        said += part.toString("utf8");
+        // Where another process took the port it says this as well, and ends; so it is asked.
+        if (said.includes("listening on port")) fetch(url).then(() => resolve(), reject);
+      });
+    });
+    return url;
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const url = `http://127.0.0.1:${port}/mcp`;
-  await expect
-    .poll(() =>
-      fetch(url).then(
-        ({ status }) => status,
-        () => 0,
-      ),
-    )
-    .toBeGreaterThan(0);
-  return url;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** The entry of a server from npm. */

@@ -35,11 +35,14 @@ export interface ServedSuite {
   readonly listener: Server;
   /** The requests that came, newest last. */
   readonly requests: readonly IncomingMessage[];
+  /** Those of them whose answer has left. */
+  readonly answered: readonly IncomingMessage[];
 }
 
 /** Serves both eras, the older one without sessions. */
 export async function serveSuite(): Promise<ServedSuite> {
   const requests: IncomingMessage[] = [];
+  const answered: IncomingMessage[] = [];
   const handler = createMcpHandler(() =>
     createSuiteServer({
       toolsChanged: () => handler.notify.toolsChanged(),
@@ -49,6 +52,7 @@ export async function serveSuite(): Promise<ServedSuite> {
   const handle = toNodeHandler(handler);
   const listener = createServer((request, response) => {
     requests.push(request);
+    response.once("finish", () => answered.push(request));
     if (!localhostHostValidation()(request, response)) return;
     if (!localhostOriginValidation()(request, response)) return;
     void handle(request as Parameters<typeof handle>[0], response);
@@ -60,7 +64,7 @@ export async function serveSuite(): Promise<ServedSuite> {
     listener.close();
   });
   const { port } = listener.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/mcp`, listener, requests };
+  return { url: `http://127.0.0.1:${port}/mcp`, listener, requests, answered };
 }
 
 /** What the suite's server lists, as a person looked at it. */

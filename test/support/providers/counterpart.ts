@@ -104,6 +104,7 @@ export class Counterpart {
   readonly #server: Server;
   #faults: Fault[] = [];
   #held: (() => void)[] = [];
+  #silent = 0;
   #watchers: (() => void)[] = [];
   #nowMs = 1_780_000_000_000;
 
@@ -135,10 +136,26 @@ export class Counterpart {
   }
 
   /** Resolves when as many creates wait as `count` says. */
-  async held(count = 1): Promise<void> {
-    while (this.#held.length < count) {
-      await new Promise<void>((resolve) => void this.#watchers.push(resolve));
-    }
+  held(count = 1): Promise<void> {
+    return this.#until(() => this.#held.length >= count);
+  }
+
+  /** Resolves when a create is left without an answer, or with half of one. */
+  silent(): Promise<void> {
+    return this.#until(() => this.#silent > 0);
+  }
+
+  async #until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => void this.#watchers.push(resolve));
+  }
+
+  #tellWatchers(): void {
+    for (const tell of this.#watchers.splice(0)) tell();
+  }
+
+  #fallSilent(): void {
+    this.#silent += 1;
+    this.#tellWatchers();
   }
 
   release(): void {
@@ -154,6 +171,7 @@ export class Counterpart {
     this.#keys.clear();
     this.#faults = [];
     this.#held = [];
+    this.#silent = 0;
   }
 
   async close(): Promise<void> {
@@ -181,12 +199,13 @@ export class Counterpart {
       return write(response, { status: 308, headers: { location: fault.redirect }, body: "" });
     if ("askAgain" in fault) return write(response, askAgain(fault.askAgain));
     if ("reset" in fault && fault.reset === "before") return void response.req.socket.destroy();
-    if ("hang" in fault && fault.hang === "before") return;
+    if ("hang" in fault && fault.hang === "before") return this.#fallSilent();
     const answer = await this.#execute(request, fault);
     if ("gateway" in fault) return write(response, gatewayAnswer(fault.gateway, true));
     if ("reset" in fault) return void response.req.socket.destroy();
-    if ("hang" in fault) return;
+    if ("hang" in fault) return this.#fallSilent();
     write(response, answer, "truncate" in fault);
+    if ("truncate" in fault) this.#fallSilent();
   }
 
   async #execute(request: Incoming, fault: Fault): Promise<Answer> {
@@ -218,7 +237,7 @@ export class Counterpart {
     if ("hold" in fault) {
       await new Promise<void>((resolve) => {
         this.#held.push(resolve);
-        for (const tell of this.#watchers.splice(0)) tell();
+        this.#tellWatchers();
       });
     }
     const created = this.#rules.create(request, this.#nextId(), this.effects);
