@@ -10,10 +10,11 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { type Warning, createGuard } from "../../src/index.ts";
+import { leaseSlackMs } from "../../src/ledger/window.ts";
 import { PostgresStore } from "../../src/stores/postgres/index.ts";
 import { SqliteStore } from "../../src/stores/sqlite/index.ts";
 import { type PostgresDatabase, createDatabase } from "../support/postgres-database.ts";
-import { describeStores, openSqlite } from "../support/stores.ts";
+import { describeStores, openSqlite, sqliteSuite } from "../support/stores.ts";
 import { clientWith } from "../support/worker-wrappers.ts";
 
 describeStores("a store as it comes", (suite) => {
@@ -32,6 +33,12 @@ describeStores("a store as it comes", (suite) => {
     );
     await expect(createGuard({ store })).resolves.toBeDefined();
   });
+});
+
+it("a SQLite store holds its process up for less than half a lease's slack (R11)", async () => {
+  const { store } = await sqliteSuite.open();
+  const { settings } = await store.inspect();
+  expect(Number(settings["busy_timeout"])).toBeLessThan(leaseSlackMs / 2);
 });
 
 describe("a SQLite connection that its user set up", () => {
