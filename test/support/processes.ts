@@ -43,12 +43,31 @@ const idle = new Map<string, ForkedWorker<Commands>[]>();
 export async function startWorker<Known extends Commands>(script: string): Promise<Worker<Known>> {
   const worker = idle.get(script)?.pop() ?? (await fork(script));
   worker.forgetReports();
+  let isOver = false;
   onTestFinished(async () => {
+    isOver = true;
     if (!worker.isIdle) return worker.kill();
     idle.set(script, [...(idle.get(script) ?? []), worker]);
   });
   await worker.ready;
-  return worker as unknown as Worker<Known>;
+  return lend(worker as unknown as Worker<Known>, () => isOver);
+}
+
+/** A play that goes on after its test must not meddle with the next one, which has the worker by now. */
+function lend<Known extends Commands>(worker: Worker<Known>, isOver: () => boolean): Worker<Known> {
+  const whileOn = <T>(use: () => Promise<T>): Promise<T> => {
+    if (!isOver()) return use();
+    const refused = Promise.reject<T>(new WorkerError("GONE", "the worker's test is over"));
+    // Nobody may be left to hear it.
+    refused.catch(() => {});
+    return refused;
+  };
+  return {
+    processId: worker.processId,
+    call: (command, ...params) => whileOn(() => worker.call(command, ...params)),
+    reported: (event, count) => whileOn(() => worker.reported(event, count)),
+    kill: () => whileOn(() => worker.kill()),
+  };
 }
 
 afterAll(async () => {

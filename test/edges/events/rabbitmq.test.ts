@@ -120,10 +120,10 @@ describe.skipIf(!(await brokerIsThere("RabbitMQ", rabbitMqUrl)))("with RabbitMQ"
       await relay.publishOnce();
       consume(world, queue);
       await expect.poll(() => bookings(world.opened)).toEqual(["e1"]);
-      const attempts = async () =>
+      const counted = async () =>
         (await deadLetters(world)).reduce((sum, row) => sum + row.attempts, 0);
       // Each once, and the one that came twice is the same one.
-      await expect.poll(attempts).toBe(8);
+      await expect.poll(counted).toBe(8);
       expect(await deadLetters(world)).toHaveLength(7);
       await expect.poll(() => left()).toBe(0);
       expect(await left(dead)).toBe(0);
