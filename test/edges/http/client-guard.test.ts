@@ -123,7 +123,7 @@ scenario(
     const send = createIdempotentFetch({ Agent: slowToConnect(() => runtime.move(2001)) });
     onTestFinished(() => send.close());
     const tool = world.tool({
-      contract,
+      contract: { ...contract, sendWithinMs: 2000 },
       execute: (args: object, call: Parameters<Tool["execute"]>[1]) =>
         send(`${world.provider.url}/effects/refund`, { json: args }, call),
     });
