@@ -121,7 +121,10 @@ scenario("an effect undone by its id is not undone again as the row's own", {}, 
 scenario("a named effect beside one without an id is not undone", {}, async (world) => {
   const { refund, operations } = undoable(world);
   const contract = { ...refund.guarded?.contract, providerId: () => null };
-  const nameless = { ...refund, guarded: { ...refund.guarded, contract } } as typeof refund;
+  const nameless = {
+    ...refund,
+    guarded: { ...refund.guarded, contract },
+  } as never as typeof refund;
   await world.run({ tool: nameless });
   const { key } = await world.row();
   const { opened, guard } = world;
