@@ -6,6 +6,7 @@
  */
 import { canonicalJson } from "../base/canonical-json.ts";
 import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
+import { maxIdBytes } from "../intent/intent.ts";
 
 /** A CloudEvent as JSON. Extension attributes stand beside the others. */
 export interface CloudEventJson {
@@ -70,7 +71,10 @@ function plainText(event: Readonly<Record<string, unknown>>): string {
 }
 
 function checkedPart(value: unknown, part: string): string {
-  if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) return value;
+  if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) {
+    if (Buffer.byteLength(value) <= maxIdBytes) return value;
+    throw invalidEvent(`\`${part}\``, `longer than ${maxIdBytes} bytes`);
+  }
   throw invalidEvent(`\`${part}\``, value === "" ? "empty" : `${typeof value}, or blank`);
 }
 

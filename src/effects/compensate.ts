@@ -9,6 +9,7 @@ import type { CallIdentity, Guard } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
 import type { Compensation, ProvedEffect, Tool } from "../guard/tool.ts";
 import { restoreArguments } from "../intent/business-arguments.ts";
+import { checkedId } from "../intent/intent.ts";
 import { type OperationRecord, findRecordFault } from "../ledger/record.ts";
 import type { Store } from "../ledger/store.ts";
 
@@ -18,8 +19,8 @@ export interface CompensateOptions {
   /** The key of the operation whose effect is to go. */
   readonly key: string;
   /**
-   * The provider's id of a second effect under that key, where a person found one (R14). Default: the
-   * effect that the operation's row tells of.
+   * The provider's id of a second effect under that key, where a person found one (R14). Default, and
+   * the same undo when it is named: the effect that the operation's row tells of.
    */
   readonly effect?: string;
   readonly context?: Pick<RunContext, "trusted" | "signal" | "onInProgress" | "workflowId">;
@@ -30,7 +31,8 @@ export interface CompensateOptions {
  * other: the same call is safe.
  *
  * @throws {NeverTwiceError} OPERATION_NOT_FOUND, INTENT_UNSETTLED when no effect is proved, KEY_EXPIRED
- * when its outcome was purged, TOOL_INVALID when the tool declares no compensation, and what `guard.run` throws.
+ * when its outcome was purged, TOOL_INVALID when the tool declares no compensation, INTENT_INVALID for a
+ * named effect beside one whose id is not recorded, and what `guard.run` throws.
  */
 export async function compensate(
   guard: Guard,
@@ -38,7 +40,7 @@ export async function compensate(
   tools: readonly Tool[],
   options: CompensateOptions,
 ): Promise<Outcome<unknown>> {
-  const { tool, args, context } = await findUndo(store, tools, options);
+  const { tool, args, context } = await findUndo(guard, store, tools, options);
   return guard.run(tool, args, context);
 }
 
@@ -53,7 +55,7 @@ export async function identifyUndo(
   tools: readonly Tool[],
   options: CompensateOptions,
 ): Promise<CallIdentity | null> {
-  const { tool, args, context } = await findUndo(store, tools, options);
+  const { tool, args, context } = await findUndo(guard, store, tools, options);
   return guard.identify(tool, args, context);
 }
 
@@ -65,17 +67,38 @@ interface Undo {
 }
 
 async function findUndo(
+  guard: Guard,
   store: Store,
   tools: readonly Tool[],
   options: CompensateOptions,
 ): Promise<Undo> {
-  const { tenant, key, effect, context = {} } = options;
+  const { tenant, key, context = {} } = options;
   const record = await store.read({ tenant, key });
   if (record === undefined) throw notFound(options);
+  const effect = furtherEffect(record, options.effect);
   const proved = provedEffect(record, effect);
-  const { tool, arguments: argumentsOf } = compensationOf(record, tools);
-  const compensates = { key, ...(effect === undefined ? {} : { effect }) };
-  return { tool, args: argumentsOf(proved), context: { ...context, tenant, compensates } };
+  const compensation = compensationOf(record, tools);
+  const call = { tool: compensation.tool, args: compensation.arguments(proved) };
+  const named = effect ?? (await ownNameInUse(guard, store, record, call));
+  const compensates = { key, ...(named === undefined ? {} : { effect: named }) };
+  return { ...call, context: { ...context, tenant, compensates } };
+}
+
+/**
+ * The id of the row's own effect, if that is undone under it: an effect that a person found and had
+ * undone by its id may become the row's own when the review is decided.
+ */
+async function ownNameInUse(
+  guard: Guard,
+  store: Store,
+  { tenant, key, providerId }: OperationRecord,
+  { tool, args }: { readonly tool: Tool; readonly args: unknown },
+): Promise<string | undefined> {
+  if (providerId === null) return undefined;
+  const compensates = { key, effect: providerId };
+  const identity = await guard.identify(tool, args, { tenant, compensates });
+  const isThere = identity !== null && (await store.read(identity)) !== undefined;
+  return isThere ? providerId : undefined;
 }
 
 /** True when the tool says how to undo it. */
@@ -111,6 +134,26 @@ function compensationOf(record: OperationRecord, tools: readonly Tool[]): Compen
   );
 }
 
+/**
+ * The named effect, where it is another than the row's own. The row's own has one undo, whether it is
+ * named or not; of an effect that the row knows no id of, nobody can say whether it is the named one.
+ */
+function furtherEffect(
+  { key, status, providerId }: OperationRecord,
+  effect: string | undefined,
+): string | undefined {
+  if (effect === undefined) return undefined;
+  const named = checkedId(effect, "effect");
+  if (status === "DONE" && providerId === null) {
+    throw new NeverTwiceError(
+      "INTENT_INVALID",
+      `Whether ${named} is the effect that ${key} is known by or a further one can't be told: that one's id is not recorded, for its tool has no \`contract.providerId\`. Undone under both names it would be undone twice. Nothing was sent. To undo the recorded one, leave out \`effect\`.`,
+      { key, details: { effect: named } },
+    );
+  }
+  return named === providerId ? undefined : named;
+}
+
 function provedEffect(record: OperationRecord, effect: string | undefined): ProvedEffect {
   const { tenant, key, status, incident, providerId } = record;
   const fault = findRecordFault(record);
@@ -124,8 +167,7 @@ function provedEffect(record: OperationRecord, effect: string | undefined): Prov
       { key, details: { status } },
     );
   }
-  const isOther = effect !== undefined && effect !== providerId;
-  const known = record.resultKind === "json" && !isOther;
+  const known = record.resultKind === "json" && effect === undefined;
   return Object.freeze({
     tenant,
     key,

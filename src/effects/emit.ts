@@ -4,10 +4,12 @@
  *
  * @module
  */
+import { canonicalJson } from "../base/canonical-json.ts";
 import { days } from "../base/duration.ts";
+import { NeverTwiceError } from "../base/errors.ts";
 import { checkedId } from "../intent/intent.ts";
 import type { OutboxRecord, OutboxWriter } from "../ledger/events.ts";
-import { cloudEventText } from "./cloud-event.ts";
+import { type CloudEventJson, cloudEventText } from "./cloud-event.ts";
 
 /** An event to write to the outbox. */
 export interface OutgoingEvent {
@@ -29,15 +31,16 @@ export interface OutgoingEvent {
 export const maxEventBytes = 256 * 1024;
 
 /**
- * Writes the event, best in the transaction of what it tells of; an id that is there already stays
- * as it is.
+ * Writes the event, best in the transaction of what it tells of. The same event again stays as it was
+ * first written.
  *
- * @throws {NeverTwiceError} EVENT_INVALID, EVENT_TOO_LARGE; then nothing was written.
+ * @throws {NeverTwiceError} EVENT_INVALID, EVENT_TOO_LARGE, and PAYLOAD_MISMATCH when another event has
+ * that id; then nothing was written.
  */
 export async function emit(outbox: OutboxWriter, event: OutgoingEvent): Promise<OutboxRecord> {
   const { tenant, id, type, subject } = event;
   const text = cloudEventText(event, maxEventBytes);
-  return outbox.emit({
+  const record = await outbox.emit({
     tenant: checkedId(tenant, "tenant"),
     id,
     type,
@@ -45,4 +48,16 @@ export async function emit(outbox: OutboxWriter, event: OutgoingEvent): Promise<
     event: text,
     retentionMs: days(45),
   });
+  if (timeless(record.event) === timeless(text)) return record;
+  throw new NeverTwiceError(
+    "PAYLOAD_MISMATCH",
+    `The id ${id} is already that of another event, of the type ${record.type}. Nothing was written. Another event needs another id.`,
+    { details: { id, type: record.type } },
+  );
+}
+
+/** What an event says, whenever it was written. */
+function timeless(text: string): string {
+  const { time: _, ...said } = JSON.parse(text) as CloudEventJson;
+  return canonicalJson(said);
 }

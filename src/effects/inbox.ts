@@ -10,7 +10,7 @@ import { canonicalJson, sha256Hex } from "../base/canonical-json.ts";
 import { days } from "../base/duration.ts";
 import { NeverTwiceError, errorText, isNeverTwiceError } from "../base/errors.ts";
 import { type Runtime, pause, systemRuntime } from "../base/runtime.ts";
-import { checkedId } from "../intent/intent.ts";
+import { checkedId, maxIdBytes } from "../intent/intent.ts";
 import type { Discard, InboxId, InboxRecord } from "../ledger/events.ts";
 import type { EffectStore, Transaction } from "../ledger/transaction.ts";
 import { type CloudEventJson, cloudEventText, invalidEvent } from "./cloud-event.ts";
@@ -246,7 +246,9 @@ function factOf({ fact, subject, type }: Delivery): string | null {
   if (fact === undefined) return null;
   if (fact !== "subject+type") throw invalidEvent("`fact`", "unknown: use subject+type");
   if (subject === undefined) throw invalidEvent("`subject`", "missing, and the fact needs it");
-  return canonicalJson([subject, type]);
+  const text = canonicalJson([subject, type]);
+  // It stands in one index entry with tenant and consumer, and what JSON escapes gets longer.
+  return Buffer.byteLength(text) <= 2 * maxIdBytes ? text : sha256Hex(text);
 }
 
 async function reject<Driver>(

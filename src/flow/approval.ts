@@ -4,6 +4,7 @@
  * @module
  */
 import { NeverTwiceError, storableText } from "../base/errors.ts";
+import type { Tool } from "../guard/tool.ts";
 import { checkedId } from "../intent/intent.ts";
 import type { ApprovalRecord, StepRecord } from "../ledger/runs.ts";
 import type { EffectStore } from "../ledger/transaction.ts";
@@ -33,6 +34,26 @@ export async function awaitApproval(
   const answer = await readApproval(env.store, asked, question);
   if (typeof answer === "string") return answer;
   return scope.suspension.wait({ waitsFor: `${name}: approval`, wakeAtMs: answer.expiresAtMs });
+}
+
+/**
+ * The step that the approved call is to be made by.
+ *
+ * @throws {NeverTwiceError} STEP_INVALID when the key depends on it and it is not named: what was approved
+ * would be the key of no call.
+ */
+export function callingStep(
+  name: string,
+  tool: Tool | undefined,
+  forStep: string | undefined,
+): string {
+  if (forStep !== undefined) return checkedId(forStep, "forStep");
+  if (tool?.guarded?.scope !== "step") return name;
+  throw new NeverTwiceError(
+    "STEP_INVALID",
+    `The approval "${name}" would hold for no call: the tool ${tool.name} has the scope step, so its key is made of the step that calls it. Name that step: \`forStep\`. Nobody was asked, and nothing was sent.`,
+    { details: { step: name, tool: tool.name } },
+  );
 }
 
 /**

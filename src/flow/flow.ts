@@ -18,6 +18,8 @@ export type ActOptions = Pick<RunContext, "trusted" | "supersedes">;
 export interface ApproveOptions extends ActOptions {
   /** The tool that is to run with the payload as its arguments: the approval holds for that call alone. */
   readonly tool?: Tool;
+  /** The step that is to call the tool. Needed where the tool's scope is `step`: its key is made of that. */
+  readonly forStep?: string;
   /** How long to wait for a decision, in milliseconds. Default 7 d. */
   readonly waitMs?: number;
 }

@@ -12,7 +12,7 @@ import type { CallIdentity } from "../guard/create-guard.ts";
 import type { RunContext } from "../guard/prepare.ts";
 import type { Tool } from "../guard/tool.ts";
 import type { StepKind } from "../ledger/runs.ts";
-import { awaitApproval, recordedApproval } from "./approval.ts";
+import { awaitApproval, callingStep, recordedApproval } from "./approval.ts";
 import type { FlowEnvironment, Pass } from "./environment.ts";
 import { callGuard, nowMs, pointOf } from "./call-guard.ts";
 import type { ActOptions, Approval, ApproveOptions, EmitOptions, FlowContext } from "./flow.ts";
@@ -39,7 +39,7 @@ export function createRunContext(scope: RunScope): FlowContext {
     name: string,
     kind: StepKind,
     work: (step: Step) => Promise<string>,
-  ): Promise<T> => runStep(scope, name, kind, work) as Promise<T>;
+  ): Promise<T> => kept(runStep(scope, name, kind, work) as Promise<T>);
   return Object.freeze({
     tenant,
     runId,
@@ -51,12 +51,14 @@ export function createRunContext(scope: RunScope): FlowContext {
       }),
     act: <Result>(name: string, tool: Tool<Result>, args: unknown, options: ActOptions = {}) =>
       step<Result>(name, "act", (at) => act(scope, at, tool, args, options)),
-    approve: async (name: string, payload: unknown, options: ApproveOptions = {}) => {
-      const approval = await step<Approval>(name, "approve", (at) =>
-        approve(scope, at, payload, options),
+    approve: (name: string, payload: unknown, options: ApproveOptions = {}) => {
+      const asked = step<Approval>(name, "approve", (at) => approve(scope, at, payload, options));
+      return kept(
+        asked.then((approval) => {
+          scope.approved.set(approval.key, approval);
+          return approval;
+        }),
       );
-      scope.approved.set(approval.key, approval);
-      return approval;
     },
     sleep: (name: string, spanMs: number) =>
       step<void>(name, "sleep", (at) => sleep(scope, at, spanMs)),
@@ -70,6 +72,12 @@ export function createRunContext(scope: RunScope): FlowContext {
       throw new NeverTwiceError("RUN_FAILED", reason, { details: { runId } });
     },
   });
+}
+
+/** A step that nobody awaits must not end the process when it fails: the run's end tells of it. */
+function kept<T>(step: Promise<T>): Promise<T> {
+  step.catch(() => {});
+  return step;
 }
 
 async function act(
@@ -126,13 +134,14 @@ async function approve(
   payload: unknown,
   options: ApproveOptions,
 ): Promise<string> {
-  const { tool, waitMs = days(7), ...more } = options;
+  const { tool, forStep, waitMs = days(7), ...more } = options;
   if (!isSpan(waitMs) || waitMs === 0) throw badSpan(step.name, "waitMs", waitMs);
   const text = canonicalJson(payload);
+  const stepId = callingStep(step.name, tool, forStep);
   const identity =
     tool === undefined
       ? undefined
-      : await scope.env.guard.identify(tool, payload, callContext(scope, step.name, more));
+      : await scope.env.guard.identify(tool, payload, callContext(scope, stepId, more));
   const { tenant, runId } = scope.pass.run;
   const key = identity?.key ?? sha256Hex(canonicalJson({ tenant, runId, step: step.name }));
   const fingerprint = identity?.fingerprint ?? sha256Hex(text);

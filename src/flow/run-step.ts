@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { NeverTwiceError } from "../base/errors.ts";
 import { checkedId } from "../intent/intent.ts";
 import type { RunWriter, StepKind, StepParams, StepRecord } from "../ledger/runs.ts";
@@ -16,6 +17,9 @@ export interface Step extends Visit {
   readonly kind: StepKind;
 }
 
+/** The step that running code is part of: what a decision asks is the user's own code. */
+const inside = new AsyncLocalStorage<{ readonly scope: RunScope; readonly step: string }>();
+
 /** Returns what the log holds, or works on the step and returns what it recorded. */
 export async function runStep(
   scope: RunScope,
@@ -25,6 +29,8 @@ export async function runStep(
 ): Promise<unknown> {
   const { env, pass, log, suspension } = scope;
   const { tenant, runId } = pass.run;
+  const outer = inside.getStore();
+  if (outer?.scope === scope) throw nested(runId, name, outer.step);
   const step = { name: checkedId(name, "the step's name"), kind, ...log.visit(name, kind) };
   suspension.begin();
   try {
@@ -32,7 +38,7 @@ export async function runStep(
     if (recorded?.status === "DONE" && kind !== "act" && kind !== "approve")
       return readValue(recorded.value ?? "");
     await env.reach({ name: "before-step", tenant, runId, step: name });
-    const value = await work(step);
+    const value = await inside.run({ scope, step: name }, () => work(step));
     await env.reach({ name: "step-recorded", tenant, runId, step: name });
     return readValue(value);
   } finally {
@@ -80,6 +86,15 @@ export async function recordStep<T = string>(
 
 function valueOf(record: StepRecord): string {
   return record.value ?? "";
+}
+
+/** The outer step would wait for the inner one, and the run for neither. */
+function nested(runId: string, step: string, outer: string): NeverTwiceError {
+  return new NeverTwiceError(
+    "STEP_INVALID",
+    `The run ${runId} comes to the step "${step}" inside the step "${outer}". A step has no steps: take "${step}" before or after it. Nothing was recorded of "${step}".`,
+    { details: { runId, step, outer } },
+  );
 }
 
 function lost(runId: string, step: string): NeverTwiceError {

@@ -14,6 +14,18 @@ export interface Visit {
   readonly recorded: StepRecord | undefined;
 }
 
+/** Kinds without an effect of their own: of two that race, the slower one may be left behind. */
+export const mayBeLeft: ReadonlySet<StepKind> = new Set(["approve", "sleep"]);
+
+/** The run would be told as done while this step may still have its effect. */
+export function leftUnderWay(run: string, step: string): NeverTwiceError {
+  return new NeverTwiceError(
+    "STEP_INVALID",
+    `The flow's code ended while the step "${step}" of the run ${run} was under way, so what it does is not part of the run's result. Await each step.`,
+    { details: { run, step } },
+  );
+}
+
 /** What of the run is recorded, and which of it the code has come to in this pass. */
 export class StepLog {
   readonly #run: string;
@@ -65,8 +77,15 @@ export class StepLog {
     return [...this.#underWay.values()].includes(kind);
   }
 
-  /** @throws {NeverTwiceError} FLOW_CHANGED when the code ended without coming to a recorded step. */
+  /**
+   * The code ended.
+   *
+   * @throws {NeverTwiceError} STEP_INVALID when a step is under way that nobody awaited, FLOW_CHANGED when
+   * the code did not come to a recorded step.
+   */
   checkComplete(): void {
+    const left = [...this.#underWay].find(([, kind]) => !mayBeLeft.has(kind));
+    if (left !== undefined) throw leftUnderWay(this.#run, left[0]);
     const missed = this.steps.find((step) => !this.#visited.has(step.name));
     if (missed !== undefined) {
       throw this.changed(`"${missed.name}" is recorded, and the code ends without coming to it`);

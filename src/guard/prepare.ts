@@ -9,7 +9,7 @@ import { NeverTwiceError } from "../base/errors.ts";
 import { type Json, toPlainJson } from "../base/plain-json.ts";
 import { type CapturedArguments, captureArguments } from "../intent/business-arguments.ts";
 import { fingerprintOf } from "../intent/fingerprint.ts";
-import { type Caller, checkedId, identify } from "../intent/intent.ts";
+import { type Caller, checkedId, checkedText, identify } from "../intent/intent.ts";
 import { deriveKey } from "../intent/key.ts";
 import type { Call } from "../ledger/decide.ts";
 import type { GuardEnvironment } from "./environment.ts";
@@ -78,7 +78,7 @@ export async function prepare(
   const tenant = checkedId(context.tenant, "tenant");
   const fields = await validateArguments(tool, args);
   const supersedes = context.supersedes;
-  if (supersedes !== undefined) checkedId(supersedes.reason, "supersedes.reason");
+  if (supersedes !== undefined) checkedText(supersedes.reason, "supersedes.reason");
   const captured = captureArguments(fields, parts.fields);
   const identity = identify({
     tenant,

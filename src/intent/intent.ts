@@ -68,13 +68,31 @@ export function identify(parts: IdentityParts): Identity {
   };
 }
 
+/** The longest id, in bytes: several stand in one index entry, which PostgreSQL bounds at 2,704. */
+export const maxIdBytes = 512;
+
 /**
  * Returns the id NFC-normalised.
+ *
+ * @throws {NeverTwiceError} INTENT_INVALID as {@link checkedText}, and when it is too long.
+ */
+export function checkedId(value: unknown, part: string): string {
+  const id = checkedText(value, part);
+  return bytesOf(id) <= maxIdBytes ? id : refuse(part, `is longer than ${maxIdBytes} bytes`);
+}
+
+/** In UTF-8, without anything of Node: an engine's workflow code checks ids too. */
+function bytesOf(text: string): number {
+  return encodeURIComponent(text).replaceAll(/%../g, "x").length;
+}
+
+/**
+ * Returns the text NFC-normalised.
  *
  * @throws {NeverTwiceError} INTENT_INVALID when it is no text, blank, or has characters that people
  * can't see (control and format characters, outer white space).
  */
-export function checkedId(value: unknown, part: string): string {
+export function checkedText(value: unknown, part: string): string {
   if (typeof value !== "string")
     return refuse(part, `is ${value === null ? "null" : typeof value}`);
   if (!value.isWellFormed()) return refuse(part, "holds a lone surrogate");
@@ -86,7 +104,7 @@ export function checkedId(value: unknown, part: string): string {
 }
 
 function checkedIntent(intent: unknown): Json {
-  if (typeof intent === "string") return checkedId(intent, "intent");
+  if (typeof intent === "string") return checkedText(intent, "intent");
   if (typeof intent !== "object" || intent === null || Array.isArray(intent)) {
     return refuse("intent", `is ${intent === null ? "null" : typeof intent}`);
   }
@@ -114,7 +132,7 @@ function asPlainJson(intent: object): Json {
 
 function checkedPart(value: Json, path: string): Json {
   if (value === null) return refuse(path, "is null");
-  if (typeof value === "string") return checkedId(value, path);
+  if (typeof value === "string") return checkedText(value, path);
   if (typeof value !== "object") return value;
   if (Array.isArray(value)) {
     if (value.length === 0) refuse(path, "is empty");
@@ -123,7 +141,7 @@ function checkedPart(value: Json, path: string): Json {
   const entries = Object.entries(value as JsonObject);
   if (entries.length === 0) refuse(path, "is empty");
   const checked = new Map(
-    entries.map(([name, part]) => [checkedId(name, path), checkedPart(part, `${path}.${name}`)]),
+    entries.map(([name, part]) => [checkedText(name, path), checkedPart(part, `${path}.${name}`)]),
   );
   if (checked.size < entries.length) refuse(path, "holds two names that are one in NFC");
   return Object.fromEntries(checked);

@@ -92,6 +92,47 @@ scenario("a second effect that a person found is undone by its id, once", {}, as
   expect(operations()).toEqual(["refund", "take-back"]);
 });
 
+scenario("the effect of the row is undone once, named by its id or not", {}, async (world) => {
+  const { refund, ask, operations } = undoable(world);
+  await world.run({ tool: refund });
+  const { key, providerId } = await world.row();
+  const own = String(providerId);
+  const undone = [await ask(key), await ask(key, world.guard, own), await ask(key)];
+  expect(undone.map(({ replayed }) => replayed)).toEqual([false, true, true]);
+  expect(operations()).toEqual(["refund", "take-back"]);
+});
+
+scenario("an effect undone by its id is not undone again as the row's own", {}, async (world) => {
+  const { refund, ask, operations } = undoable(world);
+  world.provider.fault({ decline: true });
+  const { opened, guard } = world;
+  await world.run({ tool: refund });
+  const { key } = await world.row();
+  const incident = "a refund after all, re_2";
+  await opened.store.recordIncident({ tenant: "acme", key, incident, detail: "{}" });
+  await ask(key, guard, "re_2");
+  const { version } = await world.row(key);
+  const decision = { decision: "happened", providerId: "re_2", result: { id: "re_2" } } as const;
+  await guard.resolve({ tenant: "acme", key, version, by: "ann", why: "seen", ...decision });
+  expect(await ask(key)).toMatchObject({ replayed: true });
+  expect(operations()).toEqual(["take-back"]);
+});
+
+scenario("a named effect beside one without an id is not undone", {}, async (world) => {
+  const { refund, operations } = undoable(world);
+  const contract = { ...refund.guarded?.contract, providerId: () => null };
+  const nameless = {
+    ...refund,
+    guarded: { ...refund.guarded, contract },
+  } as never as typeof refund;
+  await world.run({ tool: nameless });
+  const { key } = await world.row();
+  const { opened, guard } = world;
+  const named = { tenant: "acme", key, effect: "re_2" };
+  expect(await codeOf(compensate(guard, opened.store, [nameless], named))).toBe("INTENT_INVALID");
+  expect(operations()).toEqual(["refund"]);
+});
+
 scenario("what is purged is not undone, and is told so for good", {}, async (world) => {
   const { refund, ask, operations } = undoable(world);
   await world.run({ tool: refund });

@@ -2,6 +2,7 @@
  * An event is handled once per consumer: its dedupe row commits with the state change, whatever is
  * delivered again, together or later, under another id, or after a handler broke off.
  */
+import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import {
   type Delivery,
@@ -222,6 +223,37 @@ describeStores("the inbox", (suite) => {
     const all = { tenant: null, consumer: null, status: null, after: null };
     expect(await opened.store.inbox.list({ ...all, limit: 10 })).toEqual([]);
     expect(() => createInbox({ store: opened.store, poisonAfter: 0 })).toThrow("poisonAfter");
+  });
+
+  it.each(["tenant", "consumer", "source", "id", "type", "subject"] as const)(
+    "a %s that is too long for an index is refused, and one that fits is known again",
+    async (part) => {
+      const { inbox, handler } = await setUp(suite);
+      const receive = (text: string) =>
+        inbox.receive({ ...paid, fact: "subject+type", [part]: text }, handler);
+      const noise = randomBytes(600).toString("base64url");
+      const code = part === "tenant" || part === "consumer" ? "INTENT_INVALID" : "EVENT_INVALID";
+      expect(await codeOf(receive(noise))).toBe(code);
+      const longest = noise.slice(0, 512);
+      expect(await receive(longest)).toMatchObject({ status: "handled" });
+      expect(await receive(longest)).toEqual({ status: "duplicate" });
+    },
+  );
+
+  it("ids, subject and type at their longest fit together, escapes included", async () => {
+    const { inbox, handler } = await setUp(suite);
+    const long = () => randomBytes(384).toString("base64url");
+    const quoted = () => long().replaceAll(/[A-Ha-h]/g, '"');
+    const ids = { tenant: long(), consumer: long(), source: long(), id: long() };
+    const told = {
+      ...paid,
+      ...ids,
+      type: quoted(),
+      subject: quoted(),
+      fact: "subject+type",
+    } as const;
+    expect(await inbox.receive(told, handler)).toMatchObject({ status: "handled" });
+    expect(await inbox.receive({ ...told, id: "other" }, handler)).toEqual({ status: "duplicate" });
   });
 
   it("a message that is no event is one dead letter, looked at and given up but never handled", async () => {

@@ -4,6 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { type CloudEventJson, type Publish, createRelay, emit } from "../../src/index.ts";
+import { codeOf } from "../support/flow-world.ts";
 import { naiveRelay } from "../support/naive-events.ts";
 import { type OpenStore, type StoreSuite, TestClock, describeStores } from "../support/stores.ts";
 
@@ -51,6 +52,19 @@ describeStores("the relay", (suite) => {
     expect(seen).toMatchObject([[{ ...event, subject: "8812" }, expect.any(String), "acme"]]);
     expect(JSON.parse(seen[0]?.[1] ?? "")).toEqual(seen[0]?.[0]);
     expect(await statuses(opened)).toEqual(["e1 PUBLISHED"]);
+  });
+
+  it("the same event again stays as it was written; another one under its id is refused", async () => {
+    const { opened } = await setUp(suite);
+    const tell = (type: string, atMs: number) =>
+      opened.store.transaction(async (tx) => {
+        await emit(tx.outbox, { tenant: "acme", id: `beside-${type}`, source: "shop", type });
+        return emit(tx.outbox, { tenant: "acme", id: "e1", source: "shop", type, data: 1, atMs });
+      });
+    const first = await tell("order.paid", 1);
+    expect(await tell("order.paid", 2)).toMatchObject({ event: first.event });
+    expect(await codeOf(tell("order.sent", 1))).toBe("PAYLOAD_MISMATCH");
+    expect(await statuses(opened)).toEqual(["beside-order.paid PENDING", "e1 PENDING"]);
   });
 
   it("events of one subject leave in their order, also past a failure; others don't wait", async () => {

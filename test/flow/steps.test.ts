@@ -2,9 +2,24 @@
  * The steps one by one: what each records, how long it waits, and what it refuses.
  */
 import { expect, it } from "vitest";
+import { z } from "zod";
+import { type FlowContext, type Tool, defineTool } from "../../src/index.ts";
 import { type Bench, type Body, openBench } from "../support/flow-bench.ts";
 import { codeOf, run } from "../support/flow-world.ts";
 import { describeStores } from "../support/stores.ts";
+
+function payTool(sent: unknown[]): Tool {
+  return defineTool({
+    name: "pay",
+    kind: "non-idempotent",
+    scope: "step",
+    arguments: z.object({ orderId: z.string(), amountMinor: z.int() }),
+    intent: ({ args }) => `pay:${args.orderId}`,
+    businessArguments: ["orderId", "amountMinor"],
+    contract: { timeoutMs: 1000, flightMs: 1000 },
+    execute: (args) => sent.push(args),
+  });
+}
 
 describeStores("decide", (suite) => {
   it.each([
@@ -79,6 +94,45 @@ describeStores("steps", (suite) => {
     const state = await bench.flows.run(bench.made, run, {} as never);
     expect(state).toMatchObject({ status: "FAILED", error: { code: "STEP_INVALID" } });
     expect(JSON.stringify(state)).toContain("assess");
+  });
+
+  it("a step inside a step is refused, and no run hangs on it", async () => {
+    const bench = await openBench(suite, (f) =>
+      f.decide("assess", async () => {
+        await f.sleep("night", 1000);
+        return 1;
+      }),
+    );
+    const state = await bench.flows.run(bench.made, run, {} as never);
+    expect(state).toMatchObject({ status: "FAILED", error: { code: "STEP_INVALID" } });
+    expect(JSON.stringify(state)).toContain('inside the step \\"assess\\"');
+  });
+
+  it("code that ends while a step is under way is no success", async () => {
+    let answer: (value: number) => void = () => {};
+    const asked = new Promise<number>((resolve) => (answer = resolve));
+    const bench = await openBench(suite, async (f) => {
+      void f.decide("assess", () => asked);
+    });
+    const state = await bench.flows.run(bench.made, run, {} as never);
+    expect(state).toMatchObject({ status: "FAILED", error: { code: "STEP_INVALID" } });
+    // It fails now that the run is over, and does not end this process.
+    answer(1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await bench.opened.store.runs.listSteps(run)).toEqual([]);
+  });
+
+  it("of two waits the slower one may be left behind", async () => {
+    const bench = await openBench(suite, (f) =>
+      Promise.race([
+        f.approve("manager", 1).then(() => "yes"),
+        f.sleep("day", 1000).then(() => "late"),
+      ]),
+    );
+    await bench.flows.run(bench.made, run, {} as never);
+    bench.clock.advance(1000);
+    await bench.flows.workOnce();
+    expect(await bench.flows.read(run)).toMatchObject({ status: "DONE", output: "late" });
   });
 
   it("a step that became another kind is noticed", async () => {
@@ -200,6 +254,33 @@ describeStores("approvals", (suite) => {
       status: "FAILED",
       error: { code: "APPROVAL_MISMATCH" },
     });
+  });
+
+  it("of a call whose key is made of its step names that step, and holds for it", async () => {
+    const sent: unknown[] = [];
+    const pay = payTool(sent);
+    const small = { orderId: "8812", amountMinor: 5 };
+    const body =
+      (forStep?: string) =>
+      async (f: FlowContext): Promise<void> => {
+        await f.approve("manager", small, {
+          tool: pay,
+          ...(forStep === undefined ? {} : { forStep }),
+        });
+        await f.act("pay", pay, { ...small, amountMinor: 50_000 });
+      };
+    const nameless = await openBench(suite, body());
+    const refused = await nameless.flows.run(nameless.made, run, {} as never);
+    expect(refused).toMatchObject({ status: "FAILED", error: { code: "STEP_INVALID" } });
+    const bench = await openBench(suite, body("pay"));
+    await bench.flows.run(bench.made, run, {} as never);
+    await bench.flows.decide({ ...(await decision(bench)), decision: "approve" });
+    await bench.flows.workOnce();
+    expect(await bench.flows.read(run)).toMatchObject({
+      status: "FAILED",
+      error: { code: "APPROVAL_MISMATCH" },
+    });
+    expect(sent).toEqual([]);
   });
 
   it.each([

@@ -4,7 +4,12 @@
  */
 import { describe, expect, it } from "vitest";
 import { isNeverTwiceError } from "../../src/base/errors.ts";
-import { type Identity, type IdentityParts, checkedId, identify } from "../../src/intent/intent.ts";
+import {
+  type Identity,
+  type IdentityParts,
+  checkedText,
+  identify,
+} from "../../src/intent/intent.ts";
 
 const parts: IdentityParts = {
   tenant: "acme",
@@ -95,15 +100,24 @@ describe("a part of the identity can't be", () => {
     }
   });
 
+  it("longer than an index takes, except for the intent, which is hashed", () => {
+    const reason = "is longer than 512 bytes";
+    for (const part of textParts.filter((name) => name !== "intent")) {
+      expect(refusalOf({ [part]: "é".repeat(257) })).toEqual({ part, reason });
+      expect(() => identifyWith({ [part]: "é".repeat(256) })).not.toThrow();
+    }
+    expect(() => identifyWith({ intent: "é".repeat(5000) })).not.toThrow();
+  });
+
   it("checked apart from an identity any differently", () => {
     for (const [, value, reason] of malformed) {
-      const error = raisedBy(() => checkedId(value, "supersedes.reason"));
+      const error = raisedBy(() => checkedText(value, "supersedes.reason"));
       expect(error).toMatchObject({
         code: "INTENT_INVALID",
         details: { part: "supersedes.reason", reason },
       });
     }
-    expect(checkedId("the amount was wrong", "supersedes.reason")).toBe("the amount was wrong");
+    expect(checkedText("the amount was wrong", "supersedes.reason")).toBe("the amount was wrong");
   });
 });
 

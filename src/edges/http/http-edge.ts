@@ -13,7 +13,7 @@ import type { Outcome } from "../../guard/answers.ts";
 import type { LookUpAnswer, LookUpContract } from "../../guard/contract.ts";
 import { defineTool } from "../../guard/define-tool.ts";
 import type { ExecuteCall, Tool } from "../../guard/tool.ts";
-import { checkedId } from "../../intent/intent.ts";
+import { checkedId, checkedText } from "../../intent/intent.ts";
 import { errorResponse, outcomeResponse, refusalResponse } from "./answers.ts";
 import { type CaptureRule, captureResponse } from "./capture-response.ts";
 import {
@@ -258,7 +258,7 @@ async function runKeyed<Context>(
   const again = (): Request => requestWith(request, bytes, request.signal);
   const refused = await options.check?.(again(), context);
   if (refused !== undefined) return refused;
-  const principal = checkedId(await edge.principal(again(), context), "principal");
+  const principal = checkedText(await edge.principal(again(), context), "principal");
   const tenant = checkedId(await edge.tenant(again(), context), "tenant");
   const exchange: Exchange = {
     request,

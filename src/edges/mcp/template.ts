@@ -5,7 +5,7 @@
  * @module
  */
 import { NeverTwiceError } from "../../base/errors.ts";
-import { checkedId } from "../../intent/intent.ts";
+import { checkedText } from "../../intent/intent.ts";
 
 /** A template, taken apart. */
 export interface Template {
@@ -114,7 +114,7 @@ function escaped(text: string): string {
 function idAt(values: TemplateValues, place: string): string {
   const text = scalarText(at(values, place));
   if (text === undefined) throw missing(place);
-  return checkedId(text, place);
+  return checkedText(text, place);
 }
 
 function scalarText(value: unknown): string | undefined {

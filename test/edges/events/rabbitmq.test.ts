@@ -114,6 +114,9 @@ describe.skipIf(!(await brokerIsThere("RabbitMQ", rabbitMqUrl)))("with RabbitMQ"
       send(Buffer.from([0xff, 0xfe, 0x00]), "acme");
       send(eventOf("e-large", "x".repeat(1024 * 1024)), "acme");
       send(eventOf("e-nul", "\0"), "acme");
+      const binary = { specversion: "1.0", id: "e-binary", source: "s", type: "t" };
+      send(JSON.stringify({ ...binary, data_base64: "aGVsbG8=" }), "acme");
+      send(JSON.stringify({ ...binary, id: "e".repeat(5000) }), "acme");
       send(eventOf("e-no-tenant", "x"));
       send(eventOf("e-bad-tenant", "x"), " ");
       await world.write("e1");
@@ -123,18 +126,20 @@ describe.skipIf(!(await brokerIsThere("RabbitMQ", rabbitMqUrl)))("with RabbitMQ"
       const counted = async () =>
         (await deadLetters(world)).reduce((sum, row) => sum + row.attempts, 0);
       // Each once, and the one that came twice is the same one.
-      await expect.poll(counted).toBe(8);
-      expect(await deadLetters(world)).toHaveLength(7);
+      await expect.poll(counted).toBe(10);
+      expect(await deadLetters(world)).toHaveLength(9);
       await expect.poll(() => left()).toBe(0);
       expect(await left(dead)).toBe(0);
       const rows = await deadLetters(world);
       const told = rows.map(({ error }) => `${error}`.replace(/ has \d+ bytes.*/, "")).toSorted();
       expect(told).toEqual([
         expect.stringContaining("The event can't be written: $.data is text with a NUL"),
+        expect.stringContaining("`id` is longer than 512 bytes"),
         "The event e-large",
         expect.stringContaining("tenant is blank"),
         expect.stringContaining("Unexpected token"),
         expect.stringContaining("it has no id"),
+        expect.stringContaining("its data is binary"),
         "The message is no UTF-8.",
         expect.stringContaining("names no tenant"),
       ]);

@@ -16,9 +16,11 @@ import type {
   Flow,
   FlowContext,
 } from "../../../flow/flow.ts";
+import { leftUnderWay, mayBeLeft } from "../../../flow/step-log.ts";
 import { hasValue, readValue, storeFailure, storeValue } from "../../../flow/step-value.ts";
 import type { Tool } from "../../../guard/tool.ts";
 import { checkedId } from "../../../intent/intent.ts";
+import type { StepKind } from "../../../ledger/runs.ts";
 import type { ActCall, EngineRun, StepAnswer, StepRequest } from "./requests.ts";
 
 /** What an engine offers: a journal, a clock, and news of a decision. */
@@ -48,6 +50,7 @@ export async function runOnEngine<Input, Output>(
   const steps = new EngineSteps(run, journal);
   try {
     const output = await flow.body(steps.context(), toPlainJson(input) as Input);
+    steps.checkComplete();
     await steps.end(null);
     return output;
   } catch (error) {
@@ -64,7 +67,7 @@ class EngineSteps {
   readonly #acts: Act[] = [];
   readonly #approved: Approval[] = [];
   #hasApprovals = false;
-  #underWay = 0;
+  readonly #underWay = new Map<string, StepKind>();
 
   constructor(run: EngineRun, journal: EngineJournal) {
     this.#run = run;
@@ -77,22 +80,28 @@ class EngineSteps {
       tenant,
       runId,
       decide: <T>(step: string, ask: () => Promise<T> | T) =>
-        this.#take(step, () => this.#decide(step, ask)),
+        this.#take(step, "decide", () => this.#decide(step, ask)),
       act: <Result>(step: string, tool: Tool<Result>, args: unknown, options?: ActOptions) =>
-        this.#take(step, () => this.#act(step, tool, args, options) as Promise<Result>),
+        this.#take(step, "act", () => this.#act(step, tool, args, options) as Promise<Result>),
       approve: (step: string, payload: unknown, options?: ApproveOptions) =>
-        this.#take(step, () => this.#approve(step, payload, options)),
+        this.#take(step, "approve", () => this.#approve(step, payload, options)),
       sleep: (step: string, spanMs: number) =>
-        this.#take(step, async () => this.#journal.sleep(step, checkedSpan(step, spanMs))),
+        this.#take(step, "sleep", async () => this.#journal.sleep(step, checkedSpan(step, spanMs))),
       emit: (type: string, data: unknown, options: EmitOptions = {}) => {
         const { step = type, subject = null } = options;
-        return this.#take(step, () => this.#emit(step, type, data, subject));
+        return this.#take(step, "emit", () => this.#emit(step, type, data, subject));
       },
-      compensate: (step: string) => this.#take(step, () => this.#compensate(step)),
+      compensate: (step: string) => this.#take(step, "compensate", () => this.#compensate(step)),
       fail: (reason: string): never => {
         throw new NeverTwiceError("RUN_FAILED", reason, { details: { runId } });
       },
     });
+  }
+
+  /** @throws {NeverTwiceError} STEP_INVALID when the code ended while a step is under way. */
+  checkComplete(): void {
+    const left = [...this.#underWay].find(([, kind]) => !mayBeLeft.has(kind));
+    if (left !== undefined) throw leftUnderWay(this.#run.runId, left[0]);
   }
 
   /** Settles the row that approvals hang on, where there is one. */
@@ -132,13 +141,14 @@ class EngineSteps {
   async #approve(
     step: string,
     payload: unknown,
-    { tool, waitMs = days(7), ...options }: ApproveOptions = {},
+    { tool, forStep, waitMs = days(7), ...options }: ApproveOptions = {},
   ): Promise<Approval> {
     this.#hasApprovals = true;
     const { value } = await this.#settled(step, {
       kind: "approve",
       step,
       tool: tool?.name ?? null,
+      ...(forStep === undefined ? {} : { forStep }),
       payload: toPlainJson(payload),
       options: plainOptions(options),
       waitMs: checkedSpan(step, waitMs),
@@ -193,7 +203,14 @@ class EngineSteps {
     }
   }
 
-  async #take<T>(step: string, work: () => Promise<T>): Promise<T> {
+  #take<T>(step: string, kind: StepKind, work: () => Promise<T>): Promise<T> {
+    const taken = this.#taken(step, kind, work);
+    // A step that nobody awaits must not end the process when it fails: the run's end tells of it.
+    taken.catch(() => {});
+    return taken;
+  }
+
+  async #taken<T>(step: string, kind: StepKind, work: () => Promise<T>): Promise<T> {
     checkedId(step, "the step's name");
     const { runId } = this.#run;
     if (this.#names.has(step)) {
@@ -202,18 +219,18 @@ class EngineSteps {
         `The run ${runId} comes to a second step called "${step}". A step is recorded under its name: give each its own, e.g. with what it is about.`,
       );
     }
-    if (!this.#journal.sideBySide && this.#underWay > 0) {
+    if (!this.#journal.sideBySide && this.#underWay.size > 0) {
       throw invalid(
         step,
         `The run ${runId} comes to the step "${step}" while another one is under way, which this engine can't replay. Await each step before the next. Nothing was recorded of this one.`,
       );
     }
     this.#names.add(step);
-    this.#underWay += 1;
+    this.#underWay.set(step, kind);
     try {
       return await work();
     } finally {
-      this.#underWay -= 1;
+      this.#underWay.delete(step);
     }
   }
 }

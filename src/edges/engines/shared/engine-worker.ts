@@ -10,12 +10,13 @@ import { days, isSpan } from "../../../base/duration.ts";
 import { NeverTwiceError, isNeverTwiceError } from "../../../base/errors.ts";
 import { compensate, findActEffect, isCompensable } from "../../../effects/compensate.ts";
 import { emit } from "../../../effects/emit.ts";
-import { readApproval } from "../../../flow/approval.ts";
+import { callingStep, readApproval } from "../../../flow/approval.ts";
 import { isDoubtful } from "../../../flow/call-guard.ts";
 import { storeFailure, storeOutcome, storeValue } from "../../../flow/step-value.ts";
 import type { CallIdentity, Guard } from "../../../guard/create-guard.ts";
 import type { RunContext } from "../../../guard/prepare.ts";
 import type { Tool } from "../../../guard/tool.ts";
+import type { RunRecord } from "../../../ledger/runs.ts";
 import type { EffectStore } from "../../../ledger/transaction.ts";
 import type { EngineRun, StepAnswer, StepRequest } from "./requests.ts";
 
@@ -126,15 +127,15 @@ async function act(
 async function approve(
   shop: Workshop,
   run: EngineRun,
-  { step: name, tool, payload, options, waitMs }: Request<"approve">,
+  { step: name, tool, forStep, payload, options, waitMs }: Request<"approve">,
 ): Promise<StepAnswer> {
   const { store } = shop;
   const { tenant, runId } = run;
   const text = canonicalJson(payload);
+  const called = tool === null ? undefined : toolOf(shop, tool);
+  const context = callContext(run, callingStep(name, called, forStep), options);
   const identity: CallIdentity | null =
-    tool === null
-      ? null
-      : await shop.guard.identify(toolOf(shop, tool), payload, callContext(run, name, options));
+    called === undefined ? null : await shop.guard.identify(called, payload, context);
   const key = identity?.key ?? sha256Hex(canonicalJson({ tenant, runId, step: name }));
   const fingerprint = identity?.fingerprint ?? sha256Hex(text);
   const { token } = await anchor(shop, run);
@@ -148,25 +149,26 @@ async function approve(
 }
 
 /** The row that approvals hang on. No embedded runner has a flow of this name, so none takes it up. */
-function anchor({ store, retentionMs }: Workshop, run: EngineRun) {
-  const { tenant, runId, flow, version } = run;
-  return store.runs.start({
-    tenant,
-    runId,
-    flow: `engine:${flow}`,
-    version,
-    input: "null",
-    retentionMs,
-  });
+async function anchor({ store, retentionMs }: Workshop, run: EngineRun): Promise<RunRecord> {
+  const { tenant, runId, version } = run;
+  const flow = `engine:${run.flow}`;
+  const input = "null";
+  const row = await store.runs.start({ tenant, runId, flow, version, input, retentionMs });
+  if (row.flow === flow) return row;
+  throw new NeverTwiceError(
+    "PAYLOAD_MISMATCH",
+    `The run ${runId} is already recorded with another flow, ${row.flow}, so nobody can be asked in its name. Nothing was sent. Give each flow's runs ids of their own.`,
+    { details: { runId, flow: row.flow } },
+  );
 }
 
 /** The id is the step's, so that an event that is written again stays the one that it is. */
 async function emitEvent(
   { store, source }: Workshop,
-  { tenant, runId }: EngineRun,
+  { tenant, flow, runId }: EngineRun,
   { step, type, data, subject }: Request<"emit">,
 ): Promise<StepAnswer> {
-  const id = sha256Hex(canonicalJson({ tenant, runId, step }));
+  const id = sha256Hex(canonicalJson({ tenant, flow, runId, step }));
   const event = { tenant, id, source, type, subject: subject ?? undefined, data };
   await store.transaction((tx) => emit(tx.outbox, event));
   return { kind: "ended", value: storeValue(step, id), key: null };
@@ -214,12 +216,13 @@ async function end(
   return { kind: "ended", value: storeValue(step, undefined), key: null };
 }
 
+/** An engine may know two flows' runs by one id: with the flow they are two workflows. */
 function callContext(
-  { tenant, runId }: EngineRun,
+  { tenant, flow, runId }: EngineRun,
   stepId: string,
   options: Request<"act">["options"],
 ): RunContext {
-  return { ...options, tenant, workflowId: runId, stepId };
+  return { ...options, tenant, workflowId: `${flow}:${runId}`, stepId };
 }
 
 function toolOf({ tools }: Workshop, name: string): Tool {

@@ -33,6 +33,8 @@ export type StepRequest =
       readonly kind: "approve";
       readonly step: string;
       readonly tool: string | null;
+      /** The step that is to call the tool, where it was named. */
+      readonly forStep?: string | undefined;
       readonly payload: unknown;
       readonly options: ActOptions;
       readonly waitMs: number;

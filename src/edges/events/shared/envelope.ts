@@ -38,6 +38,7 @@ export function readCloudEvent(text: string): CloudEventJson {
     // The SDK checks the attributes and gives defaults to what lacks; an id must not be made up.
     const read = JSON.parse(text) as CloudEventJson;
     if (typeof read.id !== "string") throw new Error("it has no id");
+    if (read["data_base64"] !== undefined) throw new Error("its data is binary, and ours is JSON");
     return new CloudEvent(read, true).toJSON() as CloudEventJson;
   } catch (error) {
     throw new NeverTwiceError(

@@ -62,8 +62,9 @@ export function standardWebhooks({ secrets }: StandardOptions): WebhookScheme {
 /**
  * GitHub: `x-hub-signature-256` over the body; `x-github-delivery` stays the same when a delivery is
  * repeated (https://docs.github.com/webhooks/using-webhooks/best-practices-for-using-webhooks). The
- * signature has no time, so that the inbox alone stops a replay. GitHub doesn't deliver again by
- * itself: run `inbox.keepRetrying`.
+ * signature covers the body alone: no time, and neither the delivery's id nor the event's name, so that
+ * whoever got hold of a signed body can send it under others. GitHub doesn't deliver again by itself:
+ * run `inbox.keepRetrying`.
  */
 export function githubWebhooks({ secret }: { readonly secret: string }): WebhookScheme {
   return (body, headers) => {
