@@ -33,7 +33,7 @@ import {
   UnfinishedResult,
   UpstreamNotConnected,
   UpstreamRefusal,
-  notExecutedCodes,
+  provesNotExecuted,
   textOf,
 } from "./upstream-errors.ts";
 
@@ -170,7 +170,7 @@ function optional<From extends object, Name extends keyof From>(
 function classify(policy: GuardPolicy, error: unknown): ErrorClass {
   if (error instanceof InputRequired) return "not-executed";
   if (error instanceof UpstreamRefusal)
-    return notExecutedCodes.includes(error.code) ? "not-executed" : "unknown";
+    return provesNotExecuted(error) ? "not-executed" : "unknown";
   if (error instanceof ToolReportedError)
     return policy.definitive.some((rule) => fits(rule, error.result)) ? "definitive" : "unknown";
   return "unknown";

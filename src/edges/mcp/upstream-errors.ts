@@ -43,20 +43,21 @@ export function isSessionGone(
   return (error as { status?: unknown } | null)?.status === 404 && sessionId !== undefined;
 }
 
+/** In the newer era, before a request is looked at: its headers, its client's capabilities, its version. */
+const neverBegunCodes: ReadonlySet<number> = new Set([-32_020, missingCapability, -32_022]);
+
 /**
- * JSON-RPC errors of a server that has not run the request: the method is not there, its parameters were
- * refused, or, in the newer era, its headers, its client's capabilities or its version. -32603 and all
- * others may come after the effect.
- * https://www.jsonrpc.org/specification#error_object
+ * True where the protocol itself says that the server has not run the request. -32601 and -32602 don't:
+ * the official SDK answers -32602 for a result of the tool that doesn't fit its schema, and passes on
+ * whatever code a tool's own error has, both after the effect. What the SDK says of the state of a round
+ * is said before the tool is called.
  * https://modelcontextprotocol.io/specification/2026-07-28/schema
  */
-export const notExecutedCodes: readonly number[] = [
-  -32_601,
-  -32_602,
-  -32_020,
-  missingCapability,
-  -32_022,
-];
+export function provesNotExecuted({ code, data }: UpstreamRefusal): boolean {
+  if (neverBegunCodes.has(code)) return true;
+  const { reason } = (data ?? {}) as { readonly reason?: unknown };
+  return code === -32_602 && reason === "invalid_request_state";
+}
 
 /** The server asks back before it goes on (a multi-round-trip request); it has not finished. */
 export class InputRequired extends Error {
