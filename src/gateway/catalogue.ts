@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
+import { NeverTwiceError, errorText, isNeverTwiceError } from "../base/errors.ts";
 import type { Tool } from "../guard/tool.ts";
 import { guardedTool, hiddenArguments } from "../edges/mcp/guarded-tool.ts";
 import { type Template, argumentsOf } from "../edges/mcp/template.ts";
@@ -65,13 +65,13 @@ export function buildCatalogue(
     const listed = listings.get(server) ?? [];
     const listedNames = new Set(listed.map(({ name }) => name));
     const pinnedTools = listed.filter(
-      (each) => pins.get(`${server}/${each.name}`) === definitionHash(each),
+      (each) => pins.get(`${server}/${each.name}`) === hashOf(each),
     );
     const pinnedNames = new Set(pinnedTools.map(({ name }) => name));
     for (const definition of listed) {
       const name = `${server}/${definition.name}`;
       const base = { shownName: names.get(name) ?? definition.name, name, upstream };
-      const judged = judge(config, pins, definition, pinnedNames, upstream);
+      const judged = judgeQuietly(config, pins, definition, pinnedNames, upstream);
       remarks.push(...judged.remarks.map((remark) => `${name}: ${remark}`));
       entries.set(base.shownName, { ...base, ...judged.entry });
     }
@@ -115,6 +115,26 @@ type Entry =
 interface Judged {
   readonly entry: Entry;
   readonly remarks: readonly string[];
+}
+
+/** A definition that nobody can work with is its own trouble, and no other tool's. */
+function judgeQuietly(...args: Parameters<typeof judge>): Judged {
+  const [, , definition, , upstream] = args;
+  try {
+    return judge(...args);
+  } catch (error) {
+    const name = `${upstream.name}/${definition.name}`;
+    return refused(held(name, `its definition can't be worked with: ${errorText(error)}`));
+  }
+}
+
+/** Undefined for a definition that has none, and so is never pinned. */
+function hashOf(definition: ToolDefinition): string | undefined {
+  try {
+    return definitionHash(definition);
+  } catch {
+    return undefined;
+  }
 }
 
 function judge(

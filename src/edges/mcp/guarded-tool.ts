@@ -33,6 +33,7 @@ import {
   UnfinishedResult,
   UpstreamNotConnected,
   UpstreamRefusal,
+  isFinished,
   provesNotExecuted,
   textOf,
 } from "./upstream-errors.ts";
@@ -234,12 +235,6 @@ function resultOf(result: Members): Members {
     );
   if (result["isError"] === true) throw new ToolReportedError(result);
   return result;
-}
-
-/** Absent means complete. The older era's tasks have no such mark, and no content. */
-function isFinished(result: Members): boolean {
-  const { resultType = "complete" } = result;
-  return resultType === "complete" && !("task" in result && result["content"] === undefined);
 }
 
 interface Sent {

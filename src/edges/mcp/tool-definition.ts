@@ -6,6 +6,7 @@
  * @module
  */
 import { canonicalJson, sha256Hex } from "../../base/canonical-json.ts";
+import { maxDepth } from "../../base/plain-json.ts";
 import type { ToolKind } from "../../guard/tool.ts";
 
 /** Hints of a server about a tool. Absent means: not said. */
@@ -50,12 +51,35 @@ const pinnedParts = [
   "annotations",
 ] as const;
 
-/** SHA-256 over the definition as it was looked at; another one means: look again. */
+/**
+ * SHA-256 over the definition as it was looked at; another one means: look again.
+ *
+ * @throws {NeverTwiceError} UNSUPPORTED_ARGUMENT for one that is nested too deep.
+ */
 export function definitionHash(definition: ToolDefinition): string {
   const pinned = pinnedParts.flatMap((part) =>
-    definition[part] === undefined ? [] : [[part, definition[part]] as const],
+    definition[part] === undefined ? [] : [[part, hashable(definition[part])] as const],
   );
   return sha256Hex(canonicalJson(Object.fromEntries(pinned)));
+}
+
+/** A schema may bound a number at 2^64-1, and nothing is sent of it: what can't be exact is taken as text. */
+function hashable(value: unknown, depth = 0): unknown {
+  if (typeof value === "number" && !isExact(value)) return `number ${value}`;
+  if (typeof value === "string") return hashableText(value);
+  if (typeof value !== "object" || value === null || depth > maxDepth) return value;
+  if (Array.isArray(value)) return value.map((each: unknown) => hashable(each, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [hashableText(name), hashable(each, depth + 1)]),
+  );
+}
+
+function isExact(value: number): boolean {
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+}
+
+function hashableText(text: string): string {
+  return text.isWellFormed() && !text.includes("\0") ? text : JSON.stringify(text);
 }
 
 /** Names of the arguments that a model is shown. */

@@ -86,12 +86,38 @@ export class ToolReportedError extends Error {
   }
 }
 
+/** False for a task in place of a result. Absent means complete; the older era's tasks have no such mark, and no content. */
+export function isFinished(result: Readonly<Record<string, unknown>>): boolean {
+  const { resultType = "complete" } = result;
+  return resultType === "complete" && !("task" in result && result["content"] === undefined);
+}
+
 /** The texts of a tool's result, joined. */
+export function textsOf(result: Readonly<Record<string, unknown>>): string {
+  return blocksOf(result)
+    .flatMap((block) => textIn(block) ?? [])
+    .join("\n");
+}
+
+/** The texts of an error that a tool reported. */
 export function textOf(result: Readonly<Record<string, unknown>>): string {
-  const { content } = result;
-  const texts = (Array.isArray(content) ? content : []).flatMap((block: unknown) => {
-    const text: unknown = (block as { text?: unknown } | null)?.text;
-    return typeof text === "string" ? [text] : [];
-  });
-  return texts.length === 0 ? "the tool reported an error without a text" : texts.join("\n");
+  const text = textsOf(result);
+  return text === "" ? "the tool reported an error without a text" : text;
+}
+
+/** True where a result holds nothing but texts, and at least one. */
+export function isAllText(result: Readonly<Record<string, unknown>>): boolean {
+  const blocks = blocksOf(result);
+  return blocks.length > 0 && blocks.every((block) => textIn(block) !== undefined);
+}
+
+function blocksOf({ content }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return Array.isArray(content) ? (content as unknown[]) : [];
+}
+
+/** The text of a block, or of the resource that it embeds. */
+function textIn(block: unknown): string | undefined {
+  const { text, resource } = (block ?? {}) as { text?: unknown; resource?: { text?: unknown } };
+  const found = text ?? resource?.text;
+  return typeof found === "string" ? found : undefined;
 }
