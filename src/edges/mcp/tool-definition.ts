@@ -7,6 +7,7 @@
  */
 import { canonicalJson, sha256Hex } from "../../base/canonical-json.ts";
 import { maxDepth } from "../../base/plain-json.ts";
+import { valueAt } from "./json-pointer.ts";
 import type { ToolKind } from "../../guard/tool.ts";
 
 /** Hints of a server about a tool. Absent means: not said. */
@@ -82,9 +83,26 @@ function hashableText(text: string): string {
   return text.isWellFormed() && !text.includes("\0") ? text : JSON.stringify(text);
 }
 
-/** Names of the arguments that a model is shown. */
-export function argumentNames(definition: ToolDefinition): readonly string[] {
-  return Object.keys(definition.inputSchema.properties ?? {});
+/** Names of the arguments that a model is shown, in whichever part of the schema they stand. */
+export function argumentNames({ inputSchema }: ToolDefinition): readonly string[] {
+  return [...new Set(namesIn(inputSchema, inputSchema, new Set()))];
+}
+
+/** Parts of a schema that speak of the same object as the schema itself: schemas, and lists or maps of them. */
+const sameObject = ["if", "then", "else"] as const;
+const sameObjects = ["allOf", "anyOf", "oneOf", "dependentSchemas"] as const;
+
+function namesIn(schema: unknown, root: ObjectSchema, seen: Set<unknown>): readonly string[] {
+  if (typeof schema !== "object" || schema === null || seen.has(schema)) return [];
+  seen.add(schema);
+  const { properties, $ref, ...rest } = schema as ObjectSchema;
+  const parts = [
+    ...sameObject.map((name) => rest[name]),
+    ...sameObjects.flatMap((name) => Object.values(rest[name] ?? {}) as unknown[]),
+    typeof $ref === "string" ? valueAt(root, $ref.replace("#", "")) : undefined,
+  ];
+  const below = parts.flatMap((part) => namesIn(part, root, seen));
+  return [...Object.keys(properties ?? {}), ...below];
 }
 
 /** The definition without some arguments: what is hidden from the model. */
