@@ -46,7 +46,8 @@ async function runBody(env: FlowEnvironment, flow: Flow<never>, pass: Pass): Pro
   const { run } = pass;
   const log = new StepLog(run.runId, await env.store.runs.listSteps(run));
   const suspension = new Suspension(env.runtime);
-  const f = createRunContext({ env, pass, log, suspension, approved: new Map() });
+  const begun: Promise<unknown>[] = [];
+  const f = createRunContext({ env, pass, log, suspension, approved: new Map(), begun });
   const body = async (): Promise<Ending> => {
     const output = storeValue("the flow's result", await flow.body(f, readInput(run)));
     log.checkComplete();
@@ -57,6 +58,9 @@ async function runBody(env: FlowEnvironment, flow: Flow<never>, pass: Pass): Pro
     return await Promise.race([body(), waiting]);
   } catch (error) {
     return { kind: "threw", error, log };
+  } finally {
+    // What is left under way and fails from now on has nobody who could hear of it; the ending tells of it.
+    for (const step of begun) step.catch(() => {});
   }
 }
 

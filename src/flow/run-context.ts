@@ -30,6 +30,8 @@ export interface RunScope {
   readonly suspension: Suspension;
   /** What was approved in this pass, by key: another payload under the key must not run. */
   readonly approved: Map<string, Approval>;
+  /** Every step that the pass has begun. */
+  readonly begun: Promise<unknown>[];
 }
 
 /** What the flow's body is given. */
@@ -39,7 +41,7 @@ export function createRunContext(scope: RunScope): FlowContext {
     name: string,
     kind: StepKind,
     work: (step: Step) => Promise<string>,
-  ): Promise<T> => kept(runStep(scope, name, kind, work) as Promise<T>);
+  ): Promise<T> => begun(scope, runStep(scope, name, kind, work) as Promise<T>);
   return Object.freeze({
     tenant,
     runId,
@@ -53,7 +55,8 @@ export function createRunContext(scope: RunScope): FlowContext {
       step<Result>(name, "act", (at) => act(scope, at, tool, args, options)),
     approve: (name: string, payload: unknown, options: ApproveOptions = {}) => {
       const asked = step<Approval>(name, "approve", (at) => approve(scope, at, payload, options));
-      return kept(
+      return begun(
+        scope,
         asked.then((approval) => {
           scope.approved.set(approval.key, approval);
           return approval;
@@ -74,9 +77,8 @@ export function createRunContext(scope: RunScope): FlowContext {
   });
 }
 
-/** A step that nobody awaits must not end the process when it fails: the run's end tells of it. */
-function kept<T>(step: Promise<T>): Promise<T> {
-  step.catch(() => {});
+function begun<T>(scope: RunScope, step: Promise<T>): Promise<T> {
+  scope.begun.push(step);
   return step;
 }
 

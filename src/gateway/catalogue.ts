@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
+import { NeverTwiceError, errorText, isNeverTwiceError } from "../base/errors.ts";
 import type { Tool } from "../guard/tool.ts";
 import { guardedTool, hiddenArguments } from "../edges/mcp/guarded-tool.ts";
 import { type Template, argumentsOf } from "../edges/mcp/template.ts";
@@ -65,15 +65,15 @@ export function buildCatalogue(
     const listed = listings.get(server) ?? [];
     const listedNames = new Set(listed.map(({ name }) => name));
     const pinnedTools = listed.filter(
-      (each) => pins.get(`${server}/${each.name}`) === definitionHash(each),
+      (each) => pins.get(`${server}/${each.name}`) === hashOf(each),
     );
     const pinnedNames = new Set(pinnedTools.map(({ name }) => name));
     for (const definition of listed) {
       const name = `${server}/${definition.name}`;
       const base = { shownName: names.get(name) ?? definition.name, name, upstream };
-      const judged = judge(config, pins, definition, pinnedNames, upstream);
+      const judged = judgeQuietly(config, pins, definition, pinnedNames, upstream);
       remarks.push(...judged.remarks.map((remark) => `${name}: ${remark}`));
-      entries.set(base.shownName, { ...base, ...judged.entry });
+      put(entries, { ...base, ...judged.entry });
     }
     for (const policy of config.policies.values()) {
       if (policy.upstream !== server || listedNames.has(policy.tool)) continue;
@@ -81,13 +81,31 @@ export function buildCatalogue(
       const shownName = names.get(name) ?? policy.tool;
       const refusal = absent(name, shownName, policy, listings.has(server));
       if (listings.has(server)) remarks.push(refusal.message);
-      entries.set(shownName, { shownName, name, upstream, verdict: "refused", refusal });
+      put(entries, { shownName, name, upstream, verdict: "refused", refusal });
     }
   }
   return { entries, remarks };
 }
 
-/** Names that clash, among listed tools and policies of servers that are not up, get their server's name in front. */
+/** Two tools under one name, such as `b__c` of `a` and `c` of `a__b`: neither is called. */
+function put(entries: Map<string, CatalogueEntry>, entry: CatalogueEntry): void {
+  const { shownName, name, upstream } = entry;
+  const other = entries.get(shownName);
+  if (other === undefined || other.name === name) return void entries.set(shownName, entry);
+  const reason = `${other.name} would be called ${shownName} as well: give one of the servers another name`;
+  entries.set(shownName, {
+    shownName,
+    name,
+    upstream,
+    verdict: "refused",
+    refusal: held(name, reason),
+  });
+}
+
+/**
+ * Names that clash, among listed tools and policies of servers that are not up, get their server's name in
+ * front. So does a name that is another tool's with its server's name in front: nobody takes its place.
+ */
 function shownNames(config: GatewayConfig, listings: Listings): ReadonlyMap<string, string> {
   const all = new Map<string, string>();
   for (const policy of config.policies.values()) all.set(policyName(policy), policy.tool);
@@ -95,11 +113,16 @@ function shownNames(config: GatewayConfig, listings: Listings): ReadonlyMap<stri
     for (const { name } of listed) all.set(`${server}/${name}`, name);
   const counts = new Map<string, number>();
   for (const tool of all.values()) counts.set(tool, (counts.get(tool) ?? 0) + 1);
+  const prefixed = new Set([...all.keys()].map(withPrefix));
   const shown = [...all].map(([name, tool]) => {
-    const clashes = config.prefix === "always" || (counts.get(tool) ?? 0) > 1;
-    return [name, clashes ? name.replace("/", "__") : tool] as const;
+    const clashes = (counts.get(tool) ?? 0) > 1 || prefixed.has(tool);
+    return [name, config.prefix === "always" || clashes ? withPrefix(name) : tool] as const;
   });
   return new Map(shown);
+}
+
+function withPrefix(name: string): string {
+  return name.replace("/", "__");
 }
 
 type Entry =
@@ -115,6 +138,26 @@ type Entry =
 interface Judged {
   readonly entry: Entry;
   readonly remarks: readonly string[];
+}
+
+/** A definition that nobody can work with is its own trouble, and no other tool's. */
+function judgeQuietly(...args: Parameters<typeof judge>): Judged {
+  const [, , definition, , upstream] = args;
+  try {
+    return judge(...args);
+  } catch (error) {
+    const name = `${upstream.name}/${definition.name}`;
+    return refused(held(name, `its definition can't be worked with: ${errorText(error)}`));
+  }
+}
+
+/** Undefined for a definition that has none, and so is never pinned. */
+function hashOf(definition: ToolDefinition): string | undefined {
+  try {
+    return definitionHash(definition);
+  } catch {
+    return undefined;
+  }
 }
 
 function judge(

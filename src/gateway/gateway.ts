@@ -4,9 +4,11 @@
  * @module
  */
 import { randomBytes } from "node:crypto";
+import { minutes } from "../base/duration.ts";
 import { NeverTwiceError } from "../base/errors.ts";
 import { maxDepth } from "../base/plain-json.ts";
 import { type Guard, type GuardOptions, createGuard } from "../guard/create-guard.ts";
+import type { Tool } from "../guard/tool.ts";
 import type { Store } from "../ledger/store.ts";
 import { errorResult } from "../edges/mcp/answers.ts";
 import { paramHeaders } from "../edges/mcp/param-headers.ts";
@@ -24,6 +26,9 @@ import { ReviewDialogue } from "./review-dialogue.ts";
 import { Upstreams } from "./upstreams.ts";
 
 type Members = Readonly<Record<string, unknown>>;
+
+/** Until tools that could not be taken up are tried again. */
+const rebuildAgainMs = 1000;
 
 /** Options of {@link startGateway}. */
 export interface GatewayOptions {
@@ -61,6 +66,8 @@ export class Gateway {
   /** Seals review dialogues where the configuration names no secret. */
   readonly #secret = randomBytes(32);
   #config: GatewayConfig;
+  /** As they were read last. */
+  #pins: Pins | undefined;
   #era: Era | undefined;
   #building: Promise<void> = Promise.resolve();
   #closing = false;
@@ -87,11 +94,21 @@ export class Gateway {
     if (this.#era === undefined) await this.#build();
   }
 
-  /** Takes up another configuration. Calls under way end with the old one. */
+  /**
+   * Takes up another configuration. Calls under way end with the old one.
+   *
+   * @throws {NeverTwiceError} what the configuration, the lock file or the store is refused for; then
+   * nothing has changed.
+   */
   async reload(config: GatewayConfig): Promise<void> {
+    if (this.#closing) return;
+    this.#pins = this.#options.readPins();
+    await this.#createGuard(config, []);
+    const longestMs = longestCallMs(this.#config);
     this.#config = config;
     await this.#upstreams.use(config.upstreams);
     await this.#rebuildLater();
+    this.#upstreams.retire(longestMs);
   }
 
   get config(): GatewayConfig {
@@ -130,27 +147,44 @@ export class Gateway {
     const rebuilt = this.#building.then(() => this.#build());
     this.#building = rebuilt.catch((error: unknown) => {
       this.#options.log.error({ error: String(error) }, "the tools could not be taken up");
+      // What a server lists by now must not go unnoticed.
+      setTimeout(() => void this.#rebuildLater(), rebuildAgainMs).unref();
     });
     return this.#building;
   }
 
-  async #build(): Promise<void> {
-    if (this.#closing) return;
-    const { store, log, guard: more } = this.#options;
-    const config = this.#config;
-    const { connections, listings } = this.#upstreams;
-    const catalogue = buildCatalogue(config, this.#options.readPins(), listings, connections);
-    const tools = [...catalogue.entries.values()].flatMap((entry) =>
-      entry.verdict === "guarded" ? [entry.tool] : [],
-    );
-    const create = this.#options.createGuard ?? createGuard;
-    const guard = await create({
+  /** As the lock file has them; while it can't be read, as they were. */
+  #readPins(): Pins {
+    try {
+      this.#pins = this.#options.readPins();
+    } catch (error) {
+      if (this.#pins === undefined) throw error;
+      this.#options.log.error({ error: String(error) }, "the pins stay as they were");
+    }
+    return this.#pins;
+  }
+
+  #createGuard(config: GatewayConfig, tools: readonly Tool[]): Promise<Guard> {
+    const { store, log, guard: more, createGuard: create = createGuard } = this.#options;
+    return create({
       ...more,
       store,
       tools,
       ...(config.retentionMs === undefined ? {} : { retentionMs: config.retentionMs }),
       onWarning: (warning) => log.warn({ ...warning }, "guard"),
     });
+  }
+
+  async #build(): Promise<void> {
+    if (this.#closing) return;
+    const { store, log } = this.#options;
+    const config = this.#config;
+    const { connections, listings } = this.#upstreams;
+    const catalogue = buildCatalogue(config, this.#readPins(), listings, connections);
+    const tools = [...catalogue.entries.values()].flatMap((entry) =>
+      entry.verdict === "guarded" ? [entry.tool] : [],
+    );
+    const guard = await this.#createGuard(config, tools);
     const status = statusIn(config, catalogue);
     const clash = config.operationStatus !== undefined && status === undefined;
     const clashes = clash ? [clashOf(config.operationStatus)] : [];
@@ -279,6 +313,14 @@ export class Gateway {
     clearTimeout(timer);
     await this.#upstreams.close();
   }
+}
+
+/** The longest that a call is waited for; of a tool that passes, the agent's client decides that. */
+function longestCallMs({ policies }: GatewayConfig): number {
+  const spans = [...policies.values()].map((policy) =>
+    policy.kind === "non-idempotent" ? Math.max(policy.timeoutMs, policy.flightMs) : 0,
+  );
+  return Math.max(minutes(1), ...spans);
 }
 
 /** Starts a gateway; servers that can't be reached are tried again by themselves. */

@@ -158,7 +158,7 @@ function inputRequiredIn(error: unknown): InputRequired | undefined {
 
 /**
  * The server ran nothing, and it is the client that has to mend it, not the model: a capability that it
- * lacks, or the state or the answers of a round. The attempt was released.
+ * lacks, or the state of a round. The attempt was released.
  */
 function refusedRound({ request }: GuardedCall, error: unknown): UpstreamRefusal | undefined {
   if (!isNeverTwiceError(error, "NOT_SENT")) return undefined;

@@ -17,9 +17,23 @@ export interface StdioService {
   close(): Promise<void>;
 }
 
+/**
+ * Tells when it is closed, whoever closed it: the transport itself does so after a request that is too
+ * large and when nobody reads its output, and from then on it is deaf.
+ */
+class AgentTransport extends StdioServerTransport {
+  #tell: () => void = () => {};
+  readonly closed = new Promise<void>((resolve) => (this.#tell = resolve));
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#tell();
+  }
+}
+
 /** Serves one agent. */
 export function serveAgentOnStdio(gateway: Gateway, version: string, log: Logger): StdioService {
-  const transport = new StdioServerTransport(process.stdin, process.stdout, {
+  const transport = new AgentTransport(process.stdin, process.stdout, {
     maxBufferSize: gateway.config.limits.requestBytes,
   });
   let server: Server | undefined;
@@ -34,16 +48,14 @@ export function serveAgentOnStdio(gateway: Gateway, version: string, log: Logger
     if (!passedOn.test(method)) return;
     void server?.notification({ method, params: { ...params } }).catch(() => {});
   });
-  const ended = new Promise<void>((resolve) => {
-    process.stdin.once("close", resolve);
-    process.stdin.once("end", resolve);
-  });
   return {
-    ended,
+    ended: transport.closed,
     close: async () => {
       stopTools();
       stopOthers();
       await handle.close();
+      // With something left in it, it would keep the process from ending.
+      process.stdin.destroy();
     },
   };
 }

@@ -36,7 +36,8 @@ export class Upstreams {
   readonly #held = new Map<string, Held>();
   readonly #listings = new Map<string, readonly ToolDefinition[]>();
   readonly #listing = new Map<string, Promise<void>>();
-  readonly #leaving = new Set<Promise<void>>();
+  /** No longer in the configuration; calls that began before may still be at them. */
+  readonly #leaving = new Set<UpstreamConnection>();
 
   constructor(options: UpstreamsOptions) {
     this.#options = options;
@@ -53,8 +54,8 @@ export class Upstreams {
   }
 
   /**
-   * Takes up a configuration. Servers that stay the same keep their connections; those that go are
-   * closed once their calls have ended.
+   * Takes up a configuration. Servers that stay the same keep their connections; those that go stay
+   * open until {@link Upstreams.retire} is called.
    */
   async use(specs: ReadonlyMap<string, UpstreamSpec>): Promise<void> {
     const before = new Map(this.#held);
@@ -74,9 +75,23 @@ export class Upstreams {
     }
     for (const [name, { connection }] of before) {
       if (!specs.has(name)) this.#listings.delete(name);
-      this.#retire(connection);
+      this.#leaving.add(connection);
     }
     await Promise.all(starts);
+  }
+
+  /**
+   * Closes the servers that have gone, each as soon as its calls have ended. One that never answers is
+   * closed after the span, which is longer than any call is waited for.
+   */
+  retire(withinMs: number): void {
+    for (const connection of this.#leaving) void this.#closeIdle(connection, withinMs);
+  }
+
+  async #closeIdle(connection: UpstreamConnection, withinMs: number): Promise<void> {
+    await whenIdle(connection, withinMs);
+    await connection.close();
+    this.#leaving.delete(connection);
   }
 
   #connect(spec: UpstreamSpec): UpstreamConnection {
@@ -133,16 +148,10 @@ export class Upstreams {
     }
   }
 
-  #retire(connection: UpstreamConnection): void {
-    const leaving = whenIdle(connection).then(() => connection.close());
-    this.#leaving.add(leaving);
-    void leaving.finally(() => this.#leaving.delete(leaving));
-  }
-
   /** Closes every connection now. */
   async close(): Promise<void> {
-    const open = [...this.#held.values()].map(({ connection }) => connection.close());
-    await Promise.all([...open, ...this.#leaving]);
+    const open = [...this.#held.values()].map(({ connection }) => connection);
+    await Promise.all([...open, ...this.#leaving].map((connection) => connection.close()));
   }
 }
 
@@ -166,9 +175,9 @@ export async function listAll(
   return found;
 }
 
-/** A retired server's calls end by themselves, or at the tools' time-outs. */
-async function whenIdle(connection: UpstreamConnection): Promise<void> {
-  while (connection.pendingCount > 0) {
+async function whenIdle(connection: UpstreamConnection, withinMs: number): Promise<void> {
+  const untilMs = performance.now() + withinMs;
+  while (connection.pendingCount > 0 && performance.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

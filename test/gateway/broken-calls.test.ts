@@ -91,6 +91,23 @@ gatewayScenario(
   },
 );
 
+// The official SDK's low-level server validates a tool's result after the tool ran, and hands on the codes
+// of the tool's own errors.
+for (const flag of ["refuse-params", "refuse-method"]) {
+  gatewayScenario(
+    `an error of the protocol after the effect proves nothing (${flag})`,
+    { policy: "    key: { argument: idempotency_key }" },
+    async (world) => {
+      world.set(flag);
+      const first = await world.refund();
+      expect(toldBy(first)).toBe("OUTCOME_UNKNOWN");
+      expect(textOf(first)).not.toMatch(/no effect exists|did not leave/);
+      expect(toldBy(await world.refund())).toBe("NEEDS_REVIEW");
+      world.assertEffects(1);
+    },
+  );
+}
+
 gatewayScenario(
   "an error that the policy calls definitive settles the intent, and is replayed",
   {

@@ -39,6 +39,16 @@ interface Given {
   readonly more?: string;
 }
 
+const shop = new UpstreamConnection({
+  name: "shop",
+  openTransport: () => {
+    throw new Error("not opened here");
+  },
+  protocol: "legacy",
+  clientInfo: { name: "test", version: "0" },
+  clientCapabilities: {},
+});
+
 /** The verdict on one tool. */
 function judge({ policy: lines = policy, definition = refund, pinned, more = "" }: Given): {
   readonly entry: CatalogueEntry | undefined;
@@ -49,16 +59,7 @@ function judge({ policy: lines = policy, definition = refund, pinned, more = "" 
   const config = readConfig("/etc/nevertwice.yaml", text, {});
   const looked = pinned === undefined ? definition : pinned;
   const pins = new Map(looked === null ? [] : [["shop/issue_refund", definitionHash(looked)]]);
-  const connection = new UpstreamConnection({
-    name: "shop",
-    openTransport: () => {
-      throw new Error("not opened here");
-    },
-    protocol: "legacy",
-    clientInfo: { name: "test", version: "0" },
-    clientCapabilities: {},
-  });
-  const connections = new Map([["shop", connection]]);
+  const connections = new Map([["shop", shop]]);
   const { entries } = buildCatalogue(config, pins, new Map([["shop", [definition]]]), connections);
   const entry = entries.get("issue_refund");
   return { entry, reason: entry?.verdict === "refused" ? entry.refusal.message : "" };
@@ -195,4 +196,91 @@ it("hints that contradict the definition are found without a call", () => {
     ["it has no hints"],
     [],
   ]);
+});
+
+function withReason(reason: unknown): ToolDefinition {
+  const { inputSchema } = refund;
+  return { ...refund, inputSchema: { ...inputSchema, properties: { ...properties, reason } } };
+}
+
+it.each([
+  ["a number that is not exact", { type: "integer", maximum: 2 ** 64 }],
+  ["text with a lone surrogate", { type: "string", description: "\ud800" }],
+])("a schema with %s can be pinned", (_what, property) => {
+  const definition = withReason(property);
+  expect(judge({ definition }).entry?.verdict).toBe("guarded");
+  expect(judge({ definition, pinned: refund }).entry?.verdict).toBe("refused");
+});
+
+/** Nested too deep for a hash. */
+const deep = Array.from({ length: 500 }).reduce<object>((inner) => ({ items: inner }), {});
+
+it.each([
+  ["a pattern of another language", { type: "string", pattern: "(?i)abc" }],
+  ["a reference to nothing", { $ref: "#/nowhere" }],
+  ["a type that is none", { type: "money" }],
+  ["too many levels", deep],
+])("a schema with %s holds its own tool, and no other", (_what, reason) => {
+  const bad = withReason(reason);
+  const good = { ...refund, name: "good" };
+  const text = `upstreams: { shop: { command: shop } }
+tools:
+  shop/issue_refund:${policy}
+  shop/good:${policy}`;
+  const config = readConfig("/etc/nevertwice.yaml", text, {});
+  const hash = (definition: ToolDefinition): string =>
+    reason === deep ? "none" : definitionHash(definition);
+  const pins = new Map([
+    ["shop/issue_refund", hash(bad)],
+    ["shop/good", definitionHash(good)],
+  ]);
+  const connections = new Map([["shop", shop]]);
+  const { entries } = buildCatalogue(config, pins, new Map([["shop", [bad, good]]]), connections);
+  expect(entries.get("good")?.verdict).toBe("guarded");
+  const entry = entries.get("issue_refund");
+  expect(entry).toMatchObject({ verdict: "refused", refusal: { code: "TOOL_HELD" } });
+});
+
+it.each([
+  ["allOf", { allOf: [{ properties: { fee: { type: "integer" } } }] }],
+  ["a reference", { $ref: "#/$defs/more", $defs: { more: { properties: { fee: {} } } } }],
+  ["else", { if: { required: ["reason"] }, else: { properties: { fee: {} } } }],
+])("an argument that the schema names in %s must have a place too", (_where, more) => {
+  const definition = { ...refund, inputSchema: { ...refund.inputSchema, ...more } };
+  expect(judge({ definition }).reason).toContain("the policy says nothing of fee");
+});
+
+/** What each shown name stands for, where tools without a policy pass. */
+function namesOf(
+  listed: Readonly<Record<string, readonly string[]>>,
+  more = "",
+): Record<string, string> {
+  const servers = Object.keys(listed).map((server) => `${server}: { command: x }`);
+  const text = `upstreams: { ${servers.join(", ")} }\nunlisted: pass\n${more}`;
+  const listings = Object.entries(listed).map(
+    ([server, names]) => [server, names.map((name) => ({ ...refund, name }))] as const,
+  );
+  const { entries } = buildCatalogue(
+    readConfig("/etc/nevertwice.yaml", text, {}),
+    new Map(),
+    new Map(listings),
+    new Map(Object.keys(listed).map((server) => [server, shop])),
+  );
+  return Object.fromEntries(
+    [...entries].map(([shown, { name, verdict }]) => [shown, `${name} ${verdict}`]),
+  );
+}
+
+it("no server takes the place of another one's tool by a name with a prefix", () => {
+  const listed = { bank: ["pay"], store: ["pay"], evil: ["bank__pay"] };
+  expect(namesOf(listed)).toEqual({
+    bank__pay: "bank/pay pass",
+    store__pay: "store/pay pass",
+    evil__bank__pay: "evil/bank__pay pass",
+  });
+});
+
+it("two tools that would have one name all the same are held", () => {
+  const listed = { a: ["b__c"], a__b: ["c"] };
+  expect(namesOf(listed, "prefix: always")["a__b__c"]).toContain("refused");
 });

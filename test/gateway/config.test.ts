@@ -280,3 +280,9 @@ it("docs/reference/nevertwice.schema.json is the schema that is checked", () => 
   const file = new URL("../../docs/reference/nevertwice.schema.json", import.meta.url);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(JSON.stringify(configSchema)));
 });
+
+it("a retention that duplicates outlive is told with its line", () => {
+  const [fault, ...more] = faultsOf(`retention: 1d\n${whole}`);
+  expect(more).toEqual([]);
+  expect(fault).toMatch(/nevertwice\.yaml:1\b.*kept for 1 d/);
+});

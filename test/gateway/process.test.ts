@@ -10,7 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { builtMain, storeArgs } from "../cli/run-cli.ts";
 import { ageOperations } from "../support/ageing.ts";
-import { describeStores } from "../support/stores.ts";
+import { describeStores, sqliteSuite } from "../support/stores.ts";
 import { callTool, lookedUp, refundPins, toldBy } from "./support/gateway-world.ts";
 import { refundServer } from "./support/servers.ts";
 
@@ -33,6 +33,24 @@ ${lookedUp}
   shop/list_refunds: { kind: read-only }
 `;
 }
+
+it("a request that is too large ends the process, so that nobody waits for a deaf one", async () => {
+  const opened = await sqliteSuite.open();
+  const folder = mkdtempSync(join(tmpdir(), "nevertwice-gateway-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const config = join(folder, "nevertwice.yaml");
+  writeFileSync(config, `limits: { requestBytes: 10000 }${configText(folder)}`);
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [builtMain(), "gateway", "--config", config, "--stdio", ...storeArgs(opened)],
+    stderr: "ignore",
+  });
+  const client = new Client({ name: "agent", version: "1.0.0" });
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  const args = { order_id: "8812", amount_minor: 48_000, reason: "x".repeat(20_000) };
+  await expect(callTool(client, "issue_refund", args)).rejects.toThrow(/closed/i);
+});
 
 describeStores("a gateway process", (suite) => {
   it("that is killed in mid-call leaves one effect, and the next one finds it", async () => {

@@ -12,7 +12,7 @@ import { valueAt } from "./json-pointer.ts";
 import { type TemplateValues, renderValue } from "./template.ts";
 import type { ReconcilePolicy } from "./tool-policy.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
-import { textOf } from "./upstream-errors.ts";
+import { isAllText, isFinished, textOf, textsOf } from "./upstream-errors.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -49,7 +49,12 @@ async function ask(
   const result = await upstream.request("tools/call", params, { cancel: signal });
   if (result["isError"] === true) return unsure(textOf(result));
   if (result["resultType"] === "input_required") return unsure("the look-up asks for input");
-  return judge(policy, result, values);
+  if (!isFinished(result)) return unsure("the look-up gave a task in place of a result");
+  const answer = judge(policy, result, values);
+  const isRead = result["structuredContent"] !== undefined || isAllText(result);
+  return answer.answer === "absent" && !isRead
+    ? unsure("the look-up's result holds something that can't be read")
+    : answer;
 }
 
 function judge(
@@ -84,10 +89,10 @@ function unsure(reason: string): LookUpAnswer<Members> {
   return { answer: "unsure", reason };
 }
 
-/** What the server shows: structured, or JSON in its first text, or that text. */
+/** What the server shows: structured, or its texts, as JSON if they are. */
 export function shownBy(result: Members): unknown {
   if (result["structuredContent"] !== undefined) return result["structuredContent"];
-  const text = textOf(result);
+  const text = textsOf(result);
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -114,12 +119,19 @@ function wantedBy(policy: ReconcilePolicy, values: TemplateValues): Wanted | und
 }
 
 function matches({ values, text }: Wanted, item: unknown): boolean {
-  const shown = typeof item === "string" ? item : JSON.stringify(item);
-  if (text !== undefined && !shown.includes(text)) return false;
+  if (text !== undefined && !holds(item, text)) return false;
   return values.every(({ pointer, equals }) => {
     const value = valueAt(item, pointer);
     return value !== undefined && spelled(value) === spelled(equals);
   });
+}
+
+/** As the item's JSON has it, or as one of its texts does: JSON spells line ends and quotes in another way. */
+function holds(item: unknown, text: string): boolean {
+  if (typeof item === "string") return item.includes(text);
+  if (typeof item !== "object" || item === null) return spelled(item).includes(text);
+  if (JSON.stringify(item).includes(text)) return true;
+  return Object.entries(item).some(([name, each]) => name.includes(text) || holds(each, text));
 }
 
 /** A template gives text where a server shows a number; as ids they are the same. */

@@ -33,7 +33,8 @@ import {
   UnfinishedResult,
   UpstreamNotConnected,
   UpstreamRefusal,
-  notExecutedCodes,
+  isFinished,
+  provesNotExecuted,
   textOf,
 } from "./upstream-errors.ts";
 
@@ -170,7 +171,7 @@ function optional<From extends object, Name extends keyof From>(
 function classify(policy: GuardPolicy, error: unknown): ErrorClass {
   if (error instanceof InputRequired) return "not-executed";
   if (error instanceof UpstreamRefusal)
-    return notExecutedCodes.includes(error.code) ? "not-executed" : "unknown";
+    return provesNotExecuted(error) ? "not-executed" : "unknown";
   if (error instanceof ToolReportedError)
     return policy.definitive.some((rule) => fits(rule, error.result)) ? "definitive" : "unknown";
   return "unknown";
@@ -234,12 +235,6 @@ function resultOf(result: Members): Members {
     );
   if (result["isError"] === true) throw new ToolReportedError(result);
   return result;
-}
-
-/** Absent means complete. The older era's tasks have no such mark, and no content. */
-function isFinished(result: Members): boolean {
-  const { resultType = "complete" } = result;
-  return resultType === "complete" && !("task" in result && result["content"] === undefined);
 }
 
 interface Sent {

@@ -6,6 +6,8 @@
  * @module
  */
 import { canonicalJson, sha256Hex } from "../../base/canonical-json.ts";
+import { maxDepth } from "../../base/plain-json.ts";
+import { valueAt } from "./json-pointer.ts";
 import type { ToolKind } from "../../guard/tool.ts";
 
 /** Hints of a server about a tool. Absent means: not said. */
@@ -50,17 +52,57 @@ const pinnedParts = [
   "annotations",
 ] as const;
 
-/** SHA-256 over the definition as it was looked at; another one means: look again. */
+/**
+ * SHA-256 over the definition as it was looked at; another one means: look again.
+ *
+ * @throws {NeverTwiceError} UNSUPPORTED_ARGUMENT for one that is nested too deep.
+ */
 export function definitionHash(definition: ToolDefinition): string {
   const pinned = pinnedParts.flatMap((part) =>
-    definition[part] === undefined ? [] : [[part, definition[part]] as const],
+    definition[part] === undefined ? [] : [[part, hashable(definition[part])] as const],
   );
   return sha256Hex(canonicalJson(Object.fromEntries(pinned)));
 }
 
-/** Names of the arguments that a model is shown. */
-export function argumentNames(definition: ToolDefinition): readonly string[] {
-  return Object.keys(definition.inputSchema.properties ?? {});
+/** A schema may bound a number at 2^64-1, and nothing is sent of it: what can't be exact is taken as text. */
+function hashable(value: unknown, depth = 0): unknown {
+  if (typeof value === "number" && !isExact(value)) return `number ${value}`;
+  if (typeof value === "string") return hashableText(value);
+  if (typeof value !== "object" || value === null || depth > maxDepth) return value;
+  if (Array.isArray(value)) return value.map((each: unknown) => hashable(each, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [hashableText(name), hashable(each, depth + 1)]),
+  );
+}
+
+function isExact(value: number): boolean {
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+}
+
+function hashableText(text: string): string {
+  return text.isWellFormed() && !text.includes("\0") ? text : JSON.stringify(text);
+}
+
+/** Names of the arguments that a model is shown, in whichever part of the schema they stand. */
+export function argumentNames({ inputSchema }: ToolDefinition): readonly string[] {
+  return [...new Set(namesIn(inputSchema, inputSchema, new Set()))];
+}
+
+/** Parts of a schema that speak of the same object as the schema itself: schemas, and lists or maps of them. */
+const sameObject = ["if", "then", "else"] as const;
+const sameObjects = ["allOf", "anyOf", "oneOf", "dependentSchemas"] as const;
+
+function namesIn(schema: unknown, root: ObjectSchema, seen: Set<unknown>): readonly string[] {
+  if (typeof schema !== "object" || schema === null || seen.has(schema)) return [];
+  seen.add(schema);
+  const { properties, $ref, ...rest } = schema as ObjectSchema;
+  const parts = [
+    ...sameObject.map((name) => rest[name]),
+    ...sameObjects.flatMap((name) => Object.values(rest[name] ?? {}) as unknown[]),
+    typeof $ref === "string" ? valueAt(root, $ref.replace("#", "")) : undefined,
+  ];
+  const below = parts.flatMap((part) => namesIn(part, root, seen));
+  return [...Object.keys(properties ?? {}), ...below];
 }
 
 /** The definition without some arguments: what is hidden from the model. */

@@ -43,20 +43,21 @@ export function isSessionGone(
   return (error as { status?: unknown } | null)?.status === 404 && sessionId !== undefined;
 }
 
+/** In the newer era, before a request is looked at: its headers, its client's capabilities, its version. */
+const neverBegunCodes: ReadonlySet<number> = new Set([-32_020, missingCapability, -32_022]);
+
 /**
- * JSON-RPC errors of a server that has not run the request: the method is not there, its parameters were
- * refused, or, in the newer era, its headers, its client's capabilities or its version. -32603 and all
- * others may come after the effect.
- * https://www.jsonrpc.org/specification#error_object
+ * True where the protocol itself says that the server has not run the request. -32601 and -32602 don't:
+ * the official SDK answers -32602 for a result of the tool that doesn't fit its schema, and passes on
+ * whatever code a tool's own error has, both after the effect. What the SDK says of the state of a round
+ * is said before the tool is called.
  * https://modelcontextprotocol.io/specification/2026-07-28/schema
  */
-export const notExecutedCodes: readonly number[] = [
-  -32_601,
-  -32_602,
-  -32_020,
-  missingCapability,
-  -32_022,
-];
+export function provesNotExecuted({ code, data }: UpstreamRefusal): boolean {
+  if (neverBegunCodes.has(code)) return true;
+  const { reason } = (data ?? {}) as { readonly reason?: unknown };
+  return code === -32_602 && reason === "invalid_request_state";
+}
 
 /** The server asks back before it goes on (a multi-round-trip request); it has not finished. */
 export class InputRequired extends Error {
@@ -85,12 +86,38 @@ export class ToolReportedError extends Error {
   }
 }
 
+/** False for a task in place of a result. Absent means complete; the older era's tasks have no such mark, and no content. */
+export function isFinished(result: Readonly<Record<string, unknown>>): boolean {
+  const { resultType = "complete" } = result;
+  return resultType === "complete" && !("task" in result && result["content"] === undefined);
+}
+
 /** The texts of a tool's result, joined. */
+export function textsOf(result: Readonly<Record<string, unknown>>): string {
+  return blocksOf(result)
+    .flatMap((block) => textIn(block) ?? [])
+    .join("\n");
+}
+
+/** The texts of an error that a tool reported. */
 export function textOf(result: Readonly<Record<string, unknown>>): string {
-  const { content } = result;
-  const texts = (Array.isArray(content) ? content : []).flatMap((block: unknown) => {
-    const text: unknown = (block as { text?: unknown } | null)?.text;
-    return typeof text === "string" ? [text] : [];
-  });
-  return texts.length === 0 ? "the tool reported an error without a text" : texts.join("\n");
+  const text = textsOf(result);
+  return text === "" ? "the tool reported an error without a text" : text;
+}
+
+/** True where a result holds nothing but texts, and at least one. */
+export function isAllText(result: Readonly<Record<string, unknown>>): boolean {
+  const blocks = blocksOf(result);
+  return blocks.length > 0 && blocks.every((block) => textIn(block) !== undefined);
+}
+
+function blocksOf({ content }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return Array.isArray(content) ? (content as unknown[]) : [];
+}
+
+/** The text of a block, or of the resource that it embeds. */
+function textIn(block: unknown): string | undefined {
+  const { text, resource } = (block ?? {}) as { text?: unknown; resource?: { text?: unknown } };
+  const found = text ?? resource?.text;
+  return typeof found === "string" ? found : undefined;
 }

@@ -10,6 +10,7 @@ import { Ajv, type ErrorObject } from "ajv";
 import { minutes } from "../../base/duration.ts";
 import { NeverTwiceError, isNeverTwiceError } from "../../base/errors.ts";
 import { guardedTool } from "../../edges/mcp/guarded-tool.ts";
+import { checkRetention } from "../../guard/start-up.ts";
 import type { ToolPolicy } from "../../edges/mcp/tool-policy.ts";
 import { ConfigSource, type Path } from "./config-source.ts";
 import { configSchema } from "./config-schema.ts";
@@ -116,6 +117,7 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
   for (const [name, policy] of policies) checkReconcile(source, name, policy, written);
   if (source.faults.length === 0)
     for (const [name, policy] of policies) checkContract(source, name, policy);
+  checkKept(source, written.retention);
   const { context = {}, limits = {} } = written;
   const http = written.http === undefined ? undefined : readHttp(source, written.http);
   const { offer = true, name: status = "operation_status" } = written.operationStatus ?? {};
@@ -140,6 +142,17 @@ function build(source: ConfigSource, file: string, written: WrittenConfig): Gate
     limits: { requestBytes: limits.requestBytes ?? 1_048_576, depth: limits.depth ?? 32 },
     shutdownMs: written.shutdown === undefined ? minutes(0.5) : durationMs(written.shutdown),
   };
+}
+
+/** What the guard refuses at start, with its line. */
+function checkKept(source: ConfigSource, retention: string | undefined): void {
+  if (retention === undefined) return;
+  try {
+    checkRetention(durationMs(retention), {});
+  } catch (error) {
+    if (!isNeverTwiceError(error)) throw error;
+    source.fault(["retention"], error.message);
+  }
 }
 
 /** A look-up must not change anything, and its definition must be pinned like any other's. */

@@ -115,3 +115,48 @@ it("a text that holds what is looked for is the effect, and without a value noth
   expect((await by("of {args.none}")).answer).toMatchObject({ answer: "unsure" });
   expect((await by("{tenant}")).answer).toEqual({ answer: "absent" });
 });
+
+it("a text is found however the server's JSON spells it", async () => {
+  const line = 'say "hi"\tto\nAnn';
+  const holding = { contains: parseTemplate(line.replace("Ann", "{args.order}")), match: [] };
+  const shown = { content: `a\n${line.replace("Ann", "8812")}\n` };
+  const results = [
+    { structuredContent: { refunds: [shown] } },
+    { content: [{ type: "text", text: JSON.stringify({ refunds: [shown] }) }] },
+  ];
+  for (const result of results)
+    expect((await look([result], { ...holding, status: undefined as never })).answer).toMatchObject(
+      {
+        answer: "found",
+      },
+    );
+  const { answer } = await look([{ structuredContent: { refunds: ["another"] } }], holding);
+  expect(answer).toEqual({ answer: "absent" });
+});
+
+it.each([
+  ["nothing", { content: [] }],
+  ["a picture", { content: [{ type: "image", data: "AA==", mimeType: "image/png" }] }],
+  ["a picture beside a text", { content: [{ type: "text", text: "see" }, { type: "image" }] }],
+  ["a task of the older era", { task: { taskId: "t-1", status: "working" } }],
+  ["a task of the newer era", { resultType: "task", taskId: "t-1" }],
+])("a result that holds %s never shows that there is no effect", async (_what, result) => {
+  const { items: _items, ...one } = policy;
+  const change = { ...one, items: undefined as never, match: [], status: undefined as never };
+  for (const text of ["order {args.order}", "error"])
+    expect(
+      (await look([result], { ...change, contains: parseTemplate(text) })).answer,
+    ).toMatchObject({ answer: "unsure" });
+});
+
+it("a text in a resource that the result embeds is read", async () => {
+  const contains = parseTemplate("order {args.order}");
+  const change = { items: undefined as never, match: [], contains, status: undefined as never };
+  const embedding = (text: string): Members => ({
+    content: [{ type: "resource", resource: { uri: "log://1", text } }],
+  });
+  expect((await look([embedding("order 8812 paid")], change)).answer).toMatchObject({
+    answer: "found",
+  });
+  expect((await look([embedding("order 8813 paid")], change)).answer).toEqual({ answer: "absent" });
+});

@@ -1,7 +1,8 @@
 /**
  * An upstream MCP server whose effects are lines in a file: the ledger that tests judge by. It is a
  * process of its own, and what goes wrong in it is set from outside, by files in its folder:
- * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `hang`, `ask`, `ask-ever`, `task` and `task-type`.
+ * `die-after-effect`, `die-before-effect`, `decline`, `report-error`, `refuse-params`, `refuse-method`, `hang`, `ask`,
+ * `ask-ever`, `task` and `task-type`.
  * With REPLY_AFTER_MS there is a pause between effect and reply; with REFUND_HTTP it listens, and prints where.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
@@ -9,7 +10,7 @@ import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { Server, createMcpHandler } from "@modelcontextprotocol/server";
+import { ProtocolError, Server, createMcpHandler } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
 interface RefundArguments {
@@ -112,6 +113,8 @@ async function refund(
   if (has("task-type")) return { resultType: "task", taskId: `t-${entries().length}` };
   if (once("report-error"))
     return { isError: true, content: [{ type: "text", text: "it failed, please try again" }] };
+  if (once("refuse-params")) throw new ProtocolError(-32_602, "Invalid tools/call result: content");
+  if (once("refuse-method")) throw new ProtocolError(-32_601, "Method not found");
   while (has("hang")) await new Promise((resolve) => setTimeout(resolve, 10));
   return toolResult({ id: effect["id"], order_id: args.order_id });
 }

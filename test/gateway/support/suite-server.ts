@@ -84,7 +84,8 @@ function roundOf({ ctx }: Call): string | undefined {
   const state: unknown = ctx.mcpReq.requestState();
   if (state === undefined) return undefined;
   const [round = ""] = typeof state === "string" ? state.split(".") : [];
-  if (state !== sealed(round)) throw new ProtocolError(-32602, "The state is not ours.");
+  if (state !== sealed(round))
+    throw new ProtocolError(-32602, "The state is not ours.", { reason: "invalid_request_state" });
   return round;
 }
 

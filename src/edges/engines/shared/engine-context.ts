@@ -49,8 +49,7 @@ export async function runOnEngine<Input, Output>(
 ): Promise<Output> {
   const steps = new EngineSteps(run, journal);
   try {
-    const output = await flow.body(steps.context(), toPlainJson(input) as Input);
-    steps.checkComplete();
+    const output = await steps.through(flow.body(steps.context(), toPlainJson(input) as Input));
     await steps.end(null);
     return output;
   } catch (error) {
@@ -68,6 +67,7 @@ class EngineSteps {
   readonly #approved: Approval[] = [];
   #hasApprovals = false;
   readonly #underWay = new Map<string, StepKind>();
+  readonly #begun: Promise<unknown>[] = [];
 
   constructor(run: EngineRun, journal: EngineJournal) {
     this.#run = run;
@@ -98,10 +98,21 @@ class EngineSteps {
     });
   }
 
-  /** @throws {NeverTwiceError} STEP_INVALID when the code ended while a step is under way. */
-  checkComplete(): void {
-    const left = [...this.#underWay].find(([, kind]) => !mayBeLeft.has(kind));
-    if (left !== undefined) throw leftUnderWay(this.#run.runId, left[0]);
+  /**
+   * Waits for the flow's code to end.
+   *
+   * @throws {NeverTwiceError} STEP_INVALID when it ended while a step is under way.
+   */
+  async through<Output>(body: Promise<Output>): Promise<Output> {
+    try {
+      const output = await body;
+      const left = [...this.#underWay].find(([, kind]) => !mayBeLeft.has(kind));
+      if (left !== undefined) throw leftUnderWay(this.#run.runId, left[0]);
+      return output;
+    } finally {
+      // What is left under way and fails from now on has nobody who could hear of it.
+      for (const step of this.#begun) step.catch(() => {});
+    }
   }
 
   /** Settles the row that approvals hang on, where there is one. */
@@ -205,8 +216,7 @@ class EngineSteps {
 
   #take<T>(step: string, kind: StepKind, work: () => Promise<T>): Promise<T> {
     const taken = this.#taken(step, kind, work);
-    // A step that nobody awaits must not end the process when it fails: the run's end tells of it.
-    taken.catch(() => {});
+    this.#begun.push(taken);
     return taken;
   }
 
