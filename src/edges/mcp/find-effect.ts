@@ -51,10 +51,17 @@ async function ask(
   if (result["resultType"] === "input_required") return unsure("the look-up asks for input");
   if (!isFinished(result)) return unsure("the look-up gave a task in place of a result");
   const answer = judge(policy, result, values);
-  const isRead = result["structuredContent"] !== undefined || isAllText(result);
-  return answer.answer === "absent" && !isRead
-    ? unsure("the look-up's result holds something that can't be read")
-    : answer;
+  const gap = answer.answer === "absent" ? gapIn(result) : undefined;
+  return gap === undefined ? answer : unsure(gap);
+}
+
+/** Why not seeing an effect in the result says nothing; undefined when it was seen as a whole. */
+function gapIn(result: Members): string | undefined {
+  if (result["structuredContent"] === undefined && !isAllText(result))
+    return "the look-up's result holds something that can't be read";
+  const { nextCursor = null } = (shownBy(result) ?? {}) as Members;
+  const more = result["nextCursor"] ?? nextCursor;
+  return more === null || more === "" ? undefined : "the look-up shows one page of more";
 }
 
 function judge(

@@ -160,3 +160,20 @@ it("a text in a resource that the result embeds is read", async () => {
   });
   expect((await look([embedding("order 8813 paid")], change)).answer).toEqual({ answer: "absent" });
 });
+
+it("one page of more never shows that there is no effect", async () => {
+  const page = { structuredContent: { refunds: [], nextCursor: "2" } };
+  const mcpPage = { ...listed(), nextCursor: "2" };
+  for (const result of [page, mcpPage]) {
+    const { answer } = await look([result]);
+    expect(answer).toEqual({ answer: "unsure", reason: "the look-up shows one page of more" });
+  }
+  for (const nextCursor of [null, ""]) {
+    const { answer } = await look([{ structuredContent: { refunds: [], nextCursor } }]);
+    expect(answer).toEqual({ answer: "absent" });
+  }
+  const found = {
+    structuredContent: { refunds: [{ id: 7, key: "w2", status: "ok" }], nextCursor: "2" },
+  };
+  expect((await look([found])).answer).toMatchObject({ answer: "found" });
+});
