@@ -5,7 +5,7 @@
  */
 import { Token, serializeDictionary } from "structured-headers";
 import { canonicalJson } from "../../base/canonical-json.ts";
-import { type NeverTwiceError, isNeverTwiceError } from "../../base/errors.ts";
+import { NeverTwiceError, isNeverTwiceError } from "../../base/errors.ts";
 import type { Outcome } from "../../guard/answers.ts";
 import type { Exchange, Refusal } from "./handler.ts";
 import { type ProblemStyle, problemResponse, retryAfterField, sized } from "./problems.ts";
@@ -101,9 +101,15 @@ function outcomeField(outcome: Outcome<unknown>): string {
   });
 }
 
-const commitUnconfirmed =
-  "The store did not confirm that this request was carried out, so whether it took effect is not known. " +
-  "The same call is safe: it finds out. A changed call, or another key for the same matter, is not safe.";
+/** The handler ran, and its transaction may have been committed: "nothing was sent" would be a guess. */
+function commitUnconfirmed(cause: NeverTwiceError): NeverTwiceError {
+  return new NeverTwiceError(
+    "OUTCOME_UNKNOWN",
+    "The store did not confirm that this request was carried out, so whether it took effect is not known. " +
+      "The same call is safe: it finds out. A changed call, or another key for the same matter, is not safe.",
+    { cause },
+  );
+}
 
 /** The answer for an error of the guard, or what the handler said of it in this very request. */
 export function errorResponse(
@@ -118,7 +124,7 @@ export function errorResponse(
   }
   // Under the guard that is another code; in a transaction the answer to the commit may be lost.
   if (isNeverTwiceError(error, "STORE_UNAVAILABLE") && exchange?.seen.ran === true)
-    return problemResponse(error, style, { detail: commitUnconfirmed });
+    return problemResponse(commitUnconfirmed(error), style);
   if (!isNeverTwiceError(error, "OPERATION_FAILED")) return problemResponse(error, style);
   const { status } = error.details["error"] as { status?: unknown };
   const told = typeof status === "number" && status >= 400 && status < 500 ? status : undefined;

@@ -10,6 +10,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { canonicalJson } from "../../base/canonical-json.ts";
 import { assert } from "../../base/errors.ts";
+import { startTimer, systemRuntime } from "../../base/runtime.ts";
 import type { TransactCall } from "../../effects/transact.ts";
 import type { ErrorClass } from "../../guard/contract.ts";
 import type { ExecuteCall } from "../../guard/tool.ts";
@@ -127,6 +128,8 @@ export interface HandlerRule {
   readonly handler: Handler<unknown>;
   readonly capture: CaptureRule;
   readonly storeStatus: (status: number) => boolean;
+  /** When the handler's signal aborts in a transaction; outside of one the guard sees to that. */
+  readonly timeoutMs: number;
 }
 
 /** Carries each request from the route to the attempt that its operation is given. */
@@ -151,7 +154,8 @@ export function createExchanges(rule: HandlerRule): Exchanges {
       }
     },
     execute: (args, call) => runHandler(rule, storage.getStore(), args, call),
-    executeInside: (args, transaction) => runInside(rule, storage.getStore(), args, transaction),
+    executeInside: (args, transaction) =>
+      withinTime(rule, (signal) => runInside(rule, storage.getStore(), args, transaction, signal)),
   };
 }
 
@@ -177,11 +181,32 @@ async function runHandler(
   return captured.stored;
 }
 
+/**
+ * The signal is all that ends a handler in a transaction: rolled back around a handler that goes on, its
+ * later writes would commit by themselves.
+ */
+async function withinTime<T>(
+  { timeoutMs }: HandlerRule,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const timer = startTimer(systemRuntime, timeoutMs);
+  void timer.rung.then(() =>
+    limit.abort(new Error(`the handler has taken longer than ${timeoutMs} ms`)),
+  );
+  try {
+    return await work(limit.signal);
+  } finally {
+    timer.stop();
+  }
+}
+
 async function runInside(
   rule: HandlerRule,
   exchange: Exchange | undefined,
   args: HttpArguments,
   transaction: TransactCall<unknown>,
+  signal: AbortSignal,
 ): Promise<StoredResponse> {
   assert(exchange !== undefined, "a transaction is opened for a request");
   const { tenant, key } = transaction;
@@ -190,7 +215,7 @@ async function runInside(
     tenant,
     key,
     wireKey: key,
-    signal: new AbortController().signal,
+    signal,
     beforeWrite: () => {},
     sendWithinMs: 0,
     notSent: (cause?: unknown) => new Error("nothing was written to the socket", { cause }),

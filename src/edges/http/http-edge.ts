@@ -142,6 +142,7 @@ function routeParts<Context>(
     handler: handler as Handler<unknown>,
     capture,
     storeStatus: options.storeStatus ?? settlesByDefault,
+    timeoutMs: options.contract.timeoutMs,
   });
   return {
     edge,

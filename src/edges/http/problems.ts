@@ -69,8 +69,6 @@ export interface ProblemMore {
   readonly status?: number | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly replayed?: boolean;
-  /** In place of the error's own text. */
-  readonly detail?: string;
 }
 
 /** The key is missing where the route wants one. */
@@ -112,7 +110,7 @@ export function problemResponse(
     type: changed ?? (name === undefined ? "about:blank" : typeUrl(style.policyUrl, name)),
     title: known?.title ?? "The server is not set up for this request",
     status,
-    detail: more.detail ?? detailOf(error),
+    detail: detailOf(error),
     code: error.code,
     sameCall: error.entry.sameCall,
     ...(error.key === undefined ? {} : { key: error.key }),

@@ -270,3 +270,15 @@ it("of our own server's problems, those prove something by which it says that it
     "record-corrupt": "unknown",
   });
 });
+
+it("a code that is none of ours is the handler's, and its status proves what it is said to prove", () => {
+  const told = ["card_declined", "constructor", "toString"].map((code) => {
+    const body = storeBytes(Buffer.from(JSON.stringify({ code })));
+    const headers = [["content-type", "application/json"]] as const;
+    const error = new ReplyError({ v: 1, status: 402, headers, body });
+    return [{ definitive: [402] }, {}].map((classes) =>
+      classifyReplies({ isNeverTwice: true, ...classes })(error),
+    );
+  });
+  expect(told).toEqual(told.map(() => ["definitive", "unknown"]));
+});

@@ -2,6 +2,7 @@
  * Where a route meets the rest: an effect in the application's own database, and the sweeper, which
  * looks up what nobody asks for again.
  */
+import { once } from "node:events";
 import type Database from "better-sqlite3";
 import type pg from "pg";
 import { expect, it } from "vitest";
@@ -198,10 +199,22 @@ describeStores("a route with `transact`", (suite) => {
     });
     const route = world.route({ name: "inside", transact }, () => new Response("kept"));
     const first = await problemOf(await world.send({ route }));
-    expect(first).toMatchObject({ status: 503, code: "STORE_UNAVAILABLE" });
+    expect(first).toMatchObject({ status: 504, code: "OUTCOME_UNKNOWN", retryAfter: "1" });
     expect(first.detail).toContain("whether it took effect is not known");
     const again = await world.send({ route });
     expect([again.status, await again.text(), world.runs.count]).toEqual([200, "kept", 1]);
+  });
+
+  it("tells a handler that its time is over, and leaves nothing of one that stops for it", async () => {
+    const world = await createHttpWorld(suite, createGuard);
+    const transact = createTransact({ store: world.opened.store });
+    const short = { ...contract, timeoutMs: 50 };
+    const route = world.route({ name: "inside", transact, contract: short }, async ({ signal }) => {
+      if (!signal.aborted) await once(signal, "abort");
+      throw signal.reason;
+    });
+    await expect(world.send({ route })).rejects.toThrow("longer than 50 ms");
+    expect(await world.rows()).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { errorTable } from "../../../base/error-table.ts";
 import { NeverTwiceError } from "../../../base/errors.ts";
 import type { ErrorClass } from "../../../guard/contract.ts";
 import { type StoredResponse, isJsonType, textOf } from "../stored-response.ts";
@@ -80,7 +81,8 @@ export function classifyReplies(classes: ReplyClasses = {}): (error: unknown) =>
   return (error) => {
     // With an earlier send in the same attempt, the last reply can't speak for all of them.
     if (!(error instanceof ReplyError) || error.sends > 1) return "unknown";
-    if (isNeverTwice && error.code !== undefined) return ownCodes[error.code] ?? "unknown";
+    // Another code is the handler's own, behind the edge.
+    if (isNeverTwice && isOwnCode(error.code)) return ownCodes.get(error.code) ?? "unknown";
     if (definitive.includes(error.status)) return "definitive";
     return notExecuted.includes(error.status) ? "not-executed" : "unknown";
   };
@@ -90,15 +92,19 @@ function provesRefusal(status: number): boolean {
   return status >= 400 && status < 500 && ![408, 409, 410, 422, 425].includes(status);
 }
 
+function isOwnCode(code: string | undefined): boolean {
+  return code !== undefined && Object.hasOwn(errorTable, code);
+}
+
 /** Codes by which our own edge says that this request ran nothing. */
-const ownCodes: Readonly<Record<string, ErrorClass>> = Object.freeze({
-  OPERATION_FAILED: "definitive",
-  ARGUMENTS_INVALID: "definitive",
-  UNSUPPORTED_ARGUMENT: "definitive",
-  INTENT_INVALID: "definitive",
-  NOT_SENT: "not-executed",
-  STORE_UNAVAILABLE: "not-executed",
-});
+const ownCodes: ReadonlyMap<string | undefined, ErrorClass> = new Map<string, ErrorClass>([
+  ["OPERATION_FAILED", "definitive"],
+  ["ARGUMENTS_INVALID", "definitive"],
+  ["UNSUPPORTED_ARGUMENT", "definitive"],
+  ["INTENT_INVALID", "definitive"],
+  ["NOT_SENT", "not-executed"],
+  ["STORE_UNAVAILABLE", "not-executed"],
+]);
 
 function unfitStatus(status: number, claim: string): NeverTwiceError {
   return new NeverTwiceError(
