@@ -6,7 +6,7 @@
 import { NeverTwiceError, storableText } from "../base/errors.ts";
 import type { Tool } from "../guard/tool.ts";
 import { checkedId } from "../intent/intent.ts";
-import type { ApprovalRecord, StepRecord } from "../ledger/runs.ts";
+import type { ApprovalRecord, RunRecord, StepRecord } from "../ledger/runs.ts";
 import type { EffectStore } from "../ledger/transaction.ts";
 import type { RunScope } from "./run-context.ts";
 import type { Step } from "./run-step.ts";
@@ -124,8 +124,8 @@ export interface ApprovalDecision {
 /**
  * Records the decision and wakes the run, in one transaction. Of two decisions one is recorded.
  *
- * @throws {NeverTwiceError} APPROVAL_CONFLICT when it was decided, has expired or is about something
- * else than was looked at; INTENT_INVALID when `by` or `why` is blank; CONFIGURATION_INVALID.
+ * @throws {NeverTwiceError} APPROVAL_CONFLICT when it was decided, has expired, its run has ended, or it
+ * is about something else than was looked at; INTENT_INVALID when `by` or `why` is blank; CONFIGURATION_INVALID.
  */
 export async function decideApproval(
   store: EffectStore,
@@ -151,7 +151,7 @@ export async function decideApproval(
   });
   if (decided !== undefined) return decided;
   const now = await store.runs.readApproval(id);
-  throw conflict(decision, now);
+  throw conflict(decision, now, await store.runs.read({ tenant, runId }));
 }
 
 function statusOf(decision: unknown): "APPROVED" | "DECLINED" {
@@ -173,6 +173,7 @@ function noReason(): NeverTwiceError {
 function conflict(
   { runId, name, fingerprint }: ApprovalDecision,
   now: ApprovalRecord | undefined,
+  run: RunRecord | undefined,
 ): NeverTwiceError {
   const why =
     now === undefined
@@ -183,7 +184,9 @@ function conflict(
           ? "it is about another payload than was looked at"
           : now.readAtMs >= now.expiresAtMs
             ? "its time is over"
-            : "it changed since it was looked at";
+            : run?.settledAtMs === null
+              ? "it changed since it was looked at"
+              : "its run has ended";
   return new NeverTwiceError(
     "APPROVAL_CONFLICT",
     `The decision about "${name}" of run ${runId} was not recorded: ${why}.`,

@@ -93,7 +93,7 @@ export interface Flows {
     readonly everyMs?: number;
     readonly concurrency?: number;
   }): Promise<void>;
-  /** Approvals that wait for a decision, newest first. */
+  /** Approvals that can be decided, newest first: those of runs that go on, while there is time. */
   openApprovals(options?: {
     readonly tenant?: string;
     readonly limit?: number;
