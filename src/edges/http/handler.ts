@@ -83,6 +83,11 @@ export interface Exchange {
     turnedAway?: Refusal;
     /** With `transact`: an answer that was rolled back, so that it is no more than an answer. */
     rolledBack?: Response;
+    /**
+     * What the handler has in hand. Kept, because it may keep no more than the signal: Node ties that to
+     * ours by a weak reference through the request, and once that is collected it never aborts.
+     */
+    request?: Request;
   };
 }
 
@@ -238,6 +243,7 @@ async function answerOf(
 ): Promise<Response> {
   const { context, principal, idempotencyKey } = exchange;
   const request = requestWith(exchange.request, exchange.bytes, attempt.call.signal);
+  exchange.seen.request = request;
   const operation = Object.freeze({ ...attempt, principal, idempotencyKey, arguments: args });
   try {
     return await handler(request, Object.freeze({ ...declarations, context, operation }));

@@ -19,6 +19,7 @@ import {
   createTransact,
   days,
 } from "../../../src/index.ts";
+import { collectGarbage } from "../../support/collect-garbage.ts";
 import { meeting } from "../../support/meeting.ts";
 import { passThroughTransact } from "../../support/pass-through.ts";
 import { unavailable } from "../../support/store-faults.ts";
@@ -210,6 +211,8 @@ describeStores("a route with `transact`", (suite) => {
     const transact = createTransact({ store: world.opened.store });
     const short = { ...contract, timeoutMs: 50 };
     const route = world.route({ name: "inside", transact, contract: short }, async ({ signal }) => {
+      // All that is left in hand is the signal.
+      setImmediate(collectGarbage);
       if (!signal.aborted) await once(signal, "abort");
       throw signal.reason;
     });

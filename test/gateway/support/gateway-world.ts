@@ -73,6 +73,8 @@ export interface GatewayWorld {
 export interface GatewayScenarioOptions {
   /** Lines of the refund tool's policy. */
   readonly policy?: string;
+  /** Of the refund tool. Default 60 s: of real time there is plenty. */
+  readonly timeout?: string;
   /** Default: `refund:{args.order_id}`. */
   readonly intent?: string;
   /** Lines of the configuration beside it. */
@@ -210,7 +212,8 @@ function upstreamText(folder: string, url: string | undefined): string {
 }
 
 function configText(server: string, options: GatewayScenarioOptions): string {
-  const { policy, config = "", intent = "refund:{args.order_id}" } = options;
+  const { policy, config = "", timeout = "60s" } = options;
+  const { intent = "refund:{args.order_id}" } = options;
   return `
 ${config.includes("context:") ? "" : "context: { tenant: { value: acme } }"}
 ${config}
@@ -220,7 +223,7 @@ tools:
   shop/issue_refund:
     kind: non-idempotent
     intent: "${intent}"
-${refundPolicy}
+${refundPolicy.replace("60s", timeout)}
 ${policy ?? "    key: { argument: idempotency_key }"}
   shop/list_refunds: { kind: read-only }
 `;
