@@ -44,34 +44,24 @@ export async function compensate(
   return guard.run(tool, args, context);
 }
 
-/**
- * Which operation {@link compensate} would be; null when the undo's kind takes no claim. Sends nothing.
- *
- * @throws {NeverTwiceError} What {@link compensate} throws before it sends.
- */
-export async function identifyUndo(
-  guard: Guard,
-  store: Store,
-  tools: readonly Tool[],
-  options: CompensateOptions,
-): Promise<CallIdentity | null> {
-  const { tool, args, context } = await findUndo(guard, store, tools, options);
-  return guard.identify(tool, args, context);
-}
-
-/** The call that undoes an effect. */
-interface Undo {
+/** A guarded call that undoes an effect. */
+export interface UndoCall {
   readonly tool: Tool;
   readonly args: unknown;
   readonly context: RunContext;
 }
 
-async function findUndo(
+/**
+ * The call that {@link compensate} makes. Sends nothing.
+ *
+ * @throws {NeverTwiceError} What {@link compensate} throws before it sends.
+ */
+export async function findUndo(
   guard: Guard,
   store: Store,
   tools: readonly Tool[],
   options: CompensateOptions,
-): Promise<Undo> {
+): Promise<UndoCall> {
   const { tenant, key, context = {} } = options;
   const record = await store.read({ tenant, key });
   if (record === undefined) throw notFound(options);
@@ -92,7 +82,7 @@ async function ownNameInUse(
   guard: Guard,
   store: Store,
   { tenant, key, providerId }: OperationRecord,
-  { tool, args }: { readonly tool: Tool; readonly args: unknown },
+  { tool, args }: Omit<UndoCall, "context">,
 ): Promise<string | undefined> {
   if (providerId === null) return undefined;
   const compensates = { key, effect: providerId };

@@ -15,11 +15,17 @@ export interface Visit {
 }
 
 /** Kinds without an effect of their own: of two that race, the slower one may be left behind. */
-export const mayBeLeft: ReadonlySet<StepKind> = new Set(["approve", "sleep"]);
+const mayBeLeft: ReadonlySet<StepKind> = new Set(["approve", "sleep"]);
 
-/** The run would be told as done while this step may still have its effect. */
-export function leftUnderWay(run: string, step: string): NeverTwiceError {
-  return new NeverTwiceError(
+/**
+ * The flow's code ended: what is under way by now would have its effect when the run is told as done.
+ *
+ * @throws {NeverTwiceError} STEP_INVALID
+ */
+export function checkNoneLeft(run: string, underWay: ReadonlyMap<string, StepKind>): void {
+  const [step] = [...underWay].find(([, kind]) => !mayBeLeft.has(kind)) ?? [];
+  if (step === undefined) return;
+  throw new NeverTwiceError(
     "STEP_INVALID",
     `The flow's code ended while the step "${step}" of the run ${run} was under way, so what it does is not part of the run's result. Await each step.`,
     { details: { run, step } },
@@ -84,8 +90,7 @@ export class StepLog {
    * the code did not come to a recorded step.
    */
   checkComplete(): void {
-    const left = [...this.#underWay].find(([, kind]) => !mayBeLeft.has(kind));
-    if (left !== undefined) throw leftUnderWay(this.#run, left[0]);
+    checkNoneLeft(this.#run, this.#underWay);
     const missed = this.steps.find((step) => !this.#visited.has(step.name));
     if (missed !== undefined) {
       throw this.changed(`"${missed.name}" is recorded, and the code ends without coming to it`);

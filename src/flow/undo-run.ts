@@ -5,7 +5,7 @@
  * @module
  */
 import { NeverTwiceError, isNeverTwiceError } from "../base/errors.ts";
-import { compensate, findActEffect, identifyUndo, isCompensable } from "../effects/compensate.ts";
+import { findActEffect, findUndo, isCompensable } from "../effects/compensate.ts";
 import type { Outcome } from "../guard/answers.ts";
 import type { Tool } from "../guard/tool.ts";
 import type { StepRecord } from "../ledger/runs.ts";
@@ -51,13 +51,14 @@ async function undoNamed(
   step: Step,
   { name, key, tool }: ActEffect & { readonly tool: Tool },
 ): Promise<Outcome<unknown>> {
-  const { env, pass } = scope;
-  const { tenant } = pass.run;
-  const options = { tenant, key, context: { signal: pass.signal } };
-  const identity = await identifyUndo(env.guard, env.store, [tool], options);
+  const { guard, store } = scope.env;
+  const { run, signal } = scope.pass;
+  const options = { tenant: run.tenant, key, context: { signal } };
+  const undo = await findUndo(guard, store, [tool], options);
+  const identity = await guard.identify(undo.tool, undo.args, undo.context);
   const value = identity === null ? null : storeUndo(step.name, name, identity);
   await recordStep(scope, step, { status: "STARTED", value });
-  return compensate(env.guard, env.store, [tool], options);
+  return guard.run(undo.tool, undo.args, undo.context);
 }
 
 interface ActEffect {

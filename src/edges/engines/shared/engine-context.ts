@@ -16,7 +16,7 @@ import type {
   Flow,
   FlowContext,
 } from "../../../flow/flow.ts";
-import { leftUnderWay, mayBeLeft } from "../../../flow/step-log.ts";
+import { checkNoneLeft } from "../../../flow/step-log.ts";
 import { hasValue, readValue, storeFailure, storeValue } from "../../../flow/step-value.ts";
 import type { Tool } from "../../../guard/tool.ts";
 import { checkedId } from "../../../intent/intent.ts";
@@ -106,8 +106,7 @@ class EngineSteps {
   async through<Output>(body: Promise<Output>): Promise<Output> {
     try {
       const output = await body;
-      const left = [...this.#underWay].find(([, kind]) => !mayBeLeft.has(kind));
-      if (left !== undefined) throw leftUnderWay(this.#run.runId, left[0]);
+      checkNoneLeft(this.#run.runId, this.#underWay);
       return output;
     } finally {
       // What is left under way and fails from now on has nobody who could hear of it.
